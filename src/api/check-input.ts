@@ -1,0 +1,33 @@
+import { ConfigurationError, InvalidArguments } from "../core/errors.ts";
+import type { ArgumentIssue } from "../core/errors.ts";
+import { isList } from "../core/options.ts";
+import { failureOf } from "../core/thrown.ts";
+import type { SchemaResult, StandardSchema } from "./standard-schema.ts";
+
+/**
+ * The arguments as the `input` schema parses them; as they are where there is no schema.
+ * @throws InvalidArguments where the schema refuses them
+ */
+export async function checkInput(name: string, input: StandardSchema | undefined, args: readonly unknown[]): Promise<readonly unknown[]> {
+  if (input === undefined) return args;
+  const result = await validate(name, input, args);
+  if (result.issues !== undefined) throw new InvalidArguments(name, result.issues.map(toIssue));
+  if (isList(result.value)) return result.value;
+  throw new ConfigurationError(`the input schema of "${name}" must describe the tuple of arguments and give an array back.`);
+}
+
+async function validate(name: string, input: StandardSchema, args: readonly unknown[]): Promise<SchemaResult<unknown>> {
+  try {
+    return await input["~standard"].validate(args);
+  } catch (error) {
+    throw new InvalidArguments(name, [{ path: "args", message: `the schema threw: ${failureOf(error).message}` }], { cause: error });
+  }
+}
+
+type SchemaIssue = NonNullable<SchemaResult<unknown>["issues"]>[number];
+
+function toIssue(issue: SchemaIssue): ArgumentIssue {
+  const keys = (issue.path ?? []).map((part) => (typeof part === "object" ? part.key : part));
+  const path = keys.reduce<string>((text, key) => (typeof key === "string" && !/^\d+$/.test(key) ? `${text}.${key}` : `${text}[${String(key)}]`), "args");
+  return { path, message: issue.message };
+}

@@ -1,0 +1,196 @@
+import { checkOptions } from "../core/options.ts";
+import type { AttemptRecord } from "../core/attempt.ts";
+import type { TaskEvent, TaskStatusChanged } from "../core/events.ts";
+import { parseDuration } from "../core/duration.ts";
+import type { Duration } from "../core/duration.ts";
+import { resolveConcurrencyPolicy } from "../core/policies/concurrency.ts";
+import type { Page, StatusCounts, TaskQuery } from "../core/ports/store.ts";
+import { quietLogger } from "../core/ports/logger.ts";
+import { DEFAULTS } from "../core/policies/timeout.ts";
+import type { TaskSnapshot } from "../core/snapshot.ts";
+import type { Verb, VerbAnswer } from "../core/verbs.ts";
+import { Engine } from "../runtime/engine.ts";
+import { follow } from "../runtime/event-feed.ts";
+import { systemClock } from "../runtime/system-clock.ts";
+import { memoryStore } from "../stores/memory/store.ts";
+import { checkInput } from "./check-input.ts";
+import { checkArgs, readEventOptions, readPriority } from "./options.ts";
+import type { ControllerOptions, EventOptions, PauseOptions, RetryOptions, RunOptions, StopOptions, SubmitOptions, WaitOptions, Asking } from "./options.ts";
+import type { Pipeline } from "./pipeline.ts";
+import { planRun } from "./plan-run.ts";
+import { readQuery } from "./query.ts";
+import { Registry } from "./registry.ts";
+import { RunHandle } from "./run-handle.ts";
+import { resolveTask } from "./task.ts";
+import type { Task } from "./task.ts";
+import { TaskControls } from "./task-controls.ts";
+import { TaskHandle } from "./task-handle.ts";
+
+/** The tuple of arguments, which may be left out only where none is required, then the options. */
+export type ArgsThen<Args extends readonly unknown[], Options> = [] extends Args ? [args?: Args, options?: Options] : [args: Args, options?: Options];
+
+const OPEN_KEYS = ["store", "tasks", "pipelines", "concurrency", "clock", "logger", "random"] as const;
+const SUBMIT_KEYS = ["priority", "retry", "timeout", "tags"] as const;
+
+/**
+ * The control plane: submits tasks, starts runs, passes verbs on, answers questions. Opened with `open`,
+ * closed with `close` or `await using`. A facade: the work is done by the parts of the runtime. Source §3, §5.1.
+ */
+export class Controller {
+  readonly #engine: Engine;
+  readonly #registry: Registry;
+  readonly #controls: TaskControls;
+  readonly #defaultPriority: number;
+
+  private constructor(engine: Engine, registry: Registry, defaultPriority: number) {
+    this.#engine = engine;
+    this.#registry = registry;
+    this.#controls = new TaskControls(engine, (name) => registry.definition(name));
+    this.#defaultPriority = defaultPriority;
+  }
+
+  /**
+   * Opens the store and makes the controller ready.
+   * @throws ConfigurationError for options, names or policies that make no sense, StoreError
+   */
+  static async open(options: ControllerOptions = {}): Promise<Controller> {
+    checkOptions(options, OPEN_KEYS, "Controller.open");
+    const registry = new Registry(options.tasks, options.pipelines);
+    const concurrency = resolveConcurrencyPolicy(options.concurrency);
+    const store = options.store ?? memoryStore();
+    await store.open();
+    const engine = new Engine({
+      store,
+      concurrency,
+      clock: options.clock ?? systemClock,
+      logger: options.logger ?? quietLogger,
+      random: options.random ?? Math.random,
+    });
+    return new Controller(engine, registry, concurrency.defaultPriority);
+  }
+
+  /**
+   * Puts a registered task into the queue; resolves once it is stored.
+   * @throws UnknownName, InvalidArguments, ConfigurationError (also for arguments that cannot be stored)
+   */
+  submit<Args extends readonly unknown[], Result>(
+    task: Task<string, Args, Result>,
+    ...rest: ArgsThen<NoInfer<Args>, SubmitOptions>
+  ): Promise<TaskHandle<Result>>;
+  submit(name: string, args?: readonly unknown[], options?: SubmitOptions): Promise<TaskHandle<unknown>>;
+  async submit(asked: string | Task<string, never, unknown>, args: readonly unknown[] = [], options: SubmitOptions = {}): Promise<TaskHandle<unknown>> {
+    const task = this.#registry.task(asked);
+    const { priority, ...overrides } = checkOptions(options, SUBMIT_KEYS, "submit");
+    const definition = resolveTask(task, overrides);
+    const cell = await this.#engine.submit({
+      definition,
+      args: await checkInput(task.name, task.options.input, checkArgs(args, task.name)),
+      priority: readPriority(priority, "submit: priority", this.#defaultPriority),
+    });
+    return new TaskHandle(this.#controls, cell);
+  }
+
+  /**
+   * Builds a registered pipeline with these parameters and starts the run; resolves once it is stored.
+   * @throws UnknownName, InvalidArguments, CircularDependency, ConfigurationError: before anything is stored
+   */
+  startRun<Params extends readonly unknown[]>(pipeline: Pipeline<string, Params>, ...rest: ArgsThen<NoInfer<Params>, RunOptions>): Promise<RunHandle>;
+  startRun(name: string, params?: readonly unknown[], options?: RunOptions): Promise<RunHandle>;
+  async startRun(asked: string | Pipeline<string, never>, params: readonly unknown[] = [], options: RunOptions = {}): Promise<RunHandle> {
+    const pipeline = this.#registry.pipeline(asked);
+    const { priority } = checkOptions(options, ["priority"], "startRun");
+    const checked = await checkInput(pipeline.name, pipeline.options.input, checkArgs(params, pipeline.name));
+    const plan = planRun(pipeline, checked, {
+      priority: readPriority(priority, "startRun: priority", this.#defaultPriority),
+      use: (definition, task) => this.#registry.use(definition, task),
+    });
+    return new RunHandle(this.#engine, await this.#engine.startRun(plan));
+  }
+
+  /** The task as stored, with its outcome. */
+  async get(taskId: string): Promise<TaskSnapshot> {
+    return await this.#controls.get(taskId);
+  }
+
+  /** A page of the tasks that fit, without their outcomes. */
+  async list(query: TaskQuery = {}): Promise<Page<TaskSnapshot>> {
+    return await this.#engine.store.tasks.query(readQuery(query));
+  }
+
+  /** How many of the tasks that fit are in each status. */
+  async stats(query: Omit<TaskQuery, "limit" | "cursor"> = {}): Promise<StatusCounts> {
+    return await this.#engine.store.tasks.counts(readQuery(query));
+  }
+
+  /** May the verb be used on the task now? Answers without side effects. */
+  async can(taskId: string, verb: Verb): Promise<VerbAnswer> {
+    return await this.#controls.can(taskId, verb);
+  }
+
+  /** Every attempt of the task, in order. */
+  async attempts(taskId: string): Promise<readonly AttemptRecord[]> {
+    return await this.#engine.store.audit.attempts(taskId);
+  }
+
+  /** Every step of the task: from, to, by whom, why. */
+  async history(taskId: string): Promise<readonly TaskStatusChanged[]> {
+    return await this.#engine.store.audit.history(taskId);
+  }
+
+  async start(taskId: string, options?: Asking): Promise<TaskSnapshot> {
+    return await this.#controls.start(taskId, options);
+  }
+
+  /** Resolves when the task has ended: `stopped`, or `lost` where it could not be stopped. */
+  async stop(taskId: string, options?: StopOptions): Promise<TaskSnapshot> {
+    return await this.#controls.halt(taskId, "stop", options);
+  }
+
+  /** True once it is paused; false when no checkpoint was reached in time, and it runs on. */
+  async pause(taskId: string, options?: PauseOptions): Promise<boolean> {
+    return await this.#controls.pause(taskId, options);
+  }
+
+  async resume(taskId: string, options?: Asking): Promise<TaskSnapshot> {
+    return await this.#controls.resume(taskId, options);
+  }
+
+  /** Resolves when the task has ended: `cancelled`, or `lost` where it could not be stopped. */
+  async cancel(taskId: string, options?: StopOptions): Promise<TaskSnapshot> {
+    return await this.#controls.halt(taskId, "cancel", options);
+  }
+
+  /** Runs an ended task again, or a waiting one now. */
+  async retry(taskId: string, options?: RetryOptions): Promise<TaskSnapshot> {
+    return await this.#controls.retry(taskId, options);
+  }
+
+  /**
+   * Waits for a status; the task never notices.
+   * @throws WaitTimeout, WaitImpossible, UnknownId
+   */
+  async wait(taskId: string, options: WaitOptions): Promise<TaskSnapshot> {
+    return await this.#controls.wait(taskId, options);
+  }
+
+  /** Everything that happens from now on, until the loop is left or the controller closes. */
+  events(options?: EventOptions): AsyncGenerator<TaskEvent, void, undefined> {
+    const { types, signal } = readEventOptions(options);
+    return follow(this.#engine, { filter: types === undefined ? {} : { types }, signal });
+  }
+
+  /** The registered names. */
+  get names(): { readonly tasks: readonly string[]; readonly pipelines: readonly string[] } {
+    return { tasks: this.#registry.taskNames, pipelines: this.#registry.pipelineNames };
+  }
+
+  /** Stops what runs within the grace, then lets go of everything. Safe to call twice. */
+  async close(options: { readonly grace?: Duration } = {}): Promise<void> {
+    const { grace } = checkOptions(options, ["grace"], "close");
+    await this.#engine.close(grace === undefined ? DEFAULTS.stopGraceMs : parseDuration(grace, "close: grace"));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}

@@ -1,0 +1,165 @@
+import type { Duration } from "../core/duration.ts";
+import { parseDuration } from "../core/duration.ts";
+import { describeValue } from "../core/describe-value.ts";
+import { ConfigurationError } from "../core/errors.ts";
+import type { TaskEventType } from "../core/events.ts";
+import { EVENT_TYPES } from "../core/events.ts";
+import type { By } from "../core/lifecycle-events.ts";
+import { checkInteger, checkOneOf, checkOptions, isList } from "../core/options.ts";
+import type { ConcurrencyPolicy } from "../core/policies/concurrency.ts";
+import type { RetryPolicy } from "../core/policies/retry.ts";
+import type { TimeoutPolicy } from "../core/policies/timeout.ts";
+import type { Clock } from "../core/ports/clock.ts";
+import type { Logger } from "../core/ports/logger.ts";
+import type { TaskStore } from "../core/ports/store.ts";
+import type { TaskStatus } from "../core/status.ts";
+import { parseTaskStatus, TASK_STATUSES } from "../core/status.ts";
+import type { VerbOptions } from "../runtime/control.ts";
+import type { AnyPipeline } from "./pipeline.ts";
+import type { AnyTask } from "./task.ts";
+
+/** Options of `Controller.open`. Source §3.2, §5.3. */
+export interface ControllerOptions {
+  /** Where tasks are kept; default: in memory, gone with the process. The controller opens and closes it. */
+  readonly store?: TaskStore;
+  /** The tasks that may be submitted: the whitelist. */
+  readonly tasks?: readonly AnyTask[];
+  /** The pipelines that may be run. */
+  readonly pipelines?: readonly AnyPipeline[];
+  readonly concurrency?: ConcurrencyPolicy;
+  /** Default: the system's. */
+  readonly clock?: Clock;
+  /** Where the library says what went wrong beside a task; default: quiet. */
+  readonly logger?: Logger;
+  /** A number in [0, 1) for jitter; default `Math.random`. */
+  readonly random?: () => number;
+}
+
+/** Options of `submit`. */
+export interface SubmitOptions {
+  /** Higher first; default `concurrency.defaultPriority`. An integer. */
+  readonly priority?: number;
+  /** In place of the task's own. */
+  readonly retry?: RetryPolicy;
+  /** In place of the task's own. */
+  readonly timeout?: TimeoutPolicy;
+  /** In place of the task's own. */
+  readonly tags?: readonly string[];
+}
+
+/** Options of `startRun`. */
+export interface RunOptions {
+  /** Of all its nodes; default `concurrency.defaultPriority`. An integer. */
+  readonly priority?: number;
+}
+
+/** Who asks and why: both land in the audit. */
+export interface Asking {
+  /** Default `user`. */
+  readonly actor?: string;
+  readonly reason?: string;
+}
+
+/** Options of `stop` and `cancel`. */
+export interface StopOptions extends Asking {
+  /** How long the task may take to end by itself; default 10 s, 0: at once. */
+  readonly grace?: Duration;
+}
+
+/** Options of `pause`. */
+export interface PauseOptions extends Asking {
+  /** How long it may take to reach a checkpoint before the pause is taken back; default 30 s. */
+  readonly timeout?: Duration;
+}
+
+/** Options of `retry`. */
+export interface RetryOptions extends Asking {
+  /** Also while an abandoned body of an earlier attempt still runs. */
+  readonly force?: boolean;
+}
+
+/** Options of `wait`. */
+export interface WaitOptions {
+  /** The status to wait for; default: any terminal one. */
+  readonly for?: TaskStatus;
+  /** Required, so that nobody waits for ever by accident: a length, or `"none"`. */
+  readonly timeout: Duration | "none";
+  /** Ends the waiting, not the task. */
+  readonly signal?: AbortSignal;
+}
+
+/** Options of `events`. */
+export interface EventOptions {
+  /** Default: all. */
+  readonly types?: readonly TaskEventType[];
+  readonly signal?: AbortSignal;
+}
+
+const VERB_KEYS = ["actor", "reason", "grace", "timeout", "force"] as const;
+
+/** Reads the options of any verb. */
+export function readVerbOptions(options: unknown, verb: string): VerbOptions {
+  const { actor = "user", reason, grace, timeout, force } = checkOptions(options, VERB_KEYS, verb);
+  return {
+    by: { actor: checkText(actor, `${verb}: actor`), reason: reason === undefined ? null : checkText(reason, `${verb}: reason`) },
+    ...(grace === undefined ? {} : { graceMs: parseDuration(grace, `${verb}: grace`) }),
+    ...(timeout === undefined ? {} : { pauseTimeoutMs: parseDuration(timeout, `${verb}: timeout`) }),
+    ...(force === undefined ? {} : { force: force === true }),
+  };
+}
+
+/** Who asks, for verbs on a run. */
+export function readAsking(options: unknown, verb: string): { readonly by: By; readonly graceMs?: number } {
+  const { by, graceMs } = readVerbOptions(options, verb);
+  return graceMs === undefined ? { by } : { by, graceMs };
+}
+
+/** Reads the options of `wait`. */
+export function readWaitOptions(options: unknown): {
+  readonly wanted: TaskStatus | null;
+  readonly timeoutMs: number | null;
+  readonly signal: AbortSignal | undefined;
+} {
+  const read = checkOptions(options, ["for", "timeout", "signal"], "wait");
+  if (read.timeout === undefined) throw new ConfigurationError('wait needs a timeout: a length such as "30s", or "none" to wait for ever.');
+  return {
+    wanted: read.for === undefined ? null : readStatus(read.for, "wait: for"),
+    timeoutMs: read.timeout === "none" ? null : parseDuration(read.timeout, "wait: timeout"),
+    signal: readSignal(read.signal, "wait: signal"),
+  };
+}
+
+/** Reads the options of `events`. */
+export function readEventOptions(options: unknown): { readonly types: readonly TaskEventType[] | undefined; readonly signal: AbortSignal | undefined } {
+  const { types, signal } = checkOptions(options, ["types", "signal"], "events");
+  if (types !== undefined && !isList(types)) throw new ConfigurationError(`events: types must be a list of event types; found ${describeValue(types)}.`);
+  const names = Object.keys(EVENT_TYPES) as readonly TaskEventType[];
+  return { types: types?.map((type) => checkOneOf(type, names, "events: types")), signal: readSignal(signal, "events: signal") };
+}
+
+/** Reads a priority. */
+export function readPriority(value: unknown, name: string, otherwise: number): number {
+  return value === undefined ? otherwise : checkInteger(value, name, Number.MIN_SAFE_INTEGER);
+}
+
+/** Reads a status, old names included. */
+export function readStatus(value: unknown, name: string): TaskStatus {
+  const status = typeof value === "string" ? parseTaskStatus(value) : undefined;
+  return status ?? checkOneOf(value, TASK_STATUSES, name);
+}
+
+/** The tuple of arguments as it comes from outside the type system. */
+export function checkArgs(args: unknown, name: string): readonly unknown[] {
+  if (isList(args)) return args;
+  throw new ConfigurationError(`"${name}": the arguments must be given as an array, the tuple that the task takes; found ${describeValue(args)}.`);
+}
+
+function readSignal(value: unknown, name: string): AbortSignal | undefined {
+  if (value === undefined || value instanceof AbortSignal) return value;
+  throw new ConfigurationError(`${name} must be an AbortSignal; found ${describeValue(value)}.`);
+}
+
+function checkText(value: unknown, name: string): string {
+  if (typeof value === "string" && value.trim() !== "") return value;
+  throw new ConfigurationError(`${name} must be a non-empty text; found ${describeValue(value)}.`);
+}

@@ -1,0 +1,143 @@
+import { describeValue } from "../core/describe-value.ts";
+import { ConfigurationError, InternalError } from "../core/errors.ts";
+import { buildGraph, UPSTREAM_FAILURE_RULES } from "../core/graph.ts";
+import type { NodeSpec, UpstreamFailureRule } from "../core/graph.ts";
+import { JOINS } from "../core/join.ts";
+import { checkOneOf, checkOptions, isList } from "../core/options.ts";
+import { checkAggregation } from "../core/aggregation.ts";
+import { resolveAggregationPolicy } from "../core/policies/aggregation.ts";
+import type { NodePlan, RunPlan, UpstreamReader } from "../runtime/run-plan.ts";
+import type { TaskDefinition } from "../runtime/task-definition.ts";
+import { value } from "./pipeline.ts";
+import type { Pipeline, PipelineBuilder, PipelineNode } from "./pipeline.ts";
+import { resolveTask } from "./task.ts";
+import type { Task } from "./task.ts";
+
+const NODE_KEYS = ["name", "deps", "join", "when", "args", "onUpstreamFailure", "retry", "timeout"] as const;
+
+/** Collects the nodes of one run. What users pass is read as unknown here, and checked once. */
+class Builder implements PipelineBuilder {
+  readonly specs: NodeSpec[] = [];
+  readonly plans: NodePlan[] = [];
+  readonly #made = new WeakSet<object>();
+  readonly #onUpstreamFailure: UpstreamFailureRule;
+  readonly #priority: number;
+  readonly #use: (definition: TaskDefinition, task: object) => void;
+  #open = true;
+
+  constructor(parts: {
+    readonly onUpstreamFailure: UpstreamFailureRule;
+    readonly priority: number;
+    readonly use: (definition: TaskDefinition, task: object) => void;
+  }) {
+    this.#onUpstreamFailure = parts.onUpstreamFailure;
+    this.#priority = parts.priority;
+    this.#use = parts.use;
+  }
+
+  add<Args extends readonly unknown[], Result, Name extends string>(task: Task<string, Args, Result>, ...rest: readonly unknown[]): PipelineNode<Name, Result> {
+    if (!this.#open) throw new ConfigurationError("p.add was called after the pipeline was built. Add all nodes before build returns; it must not be async.");
+    checkTask(task);
+    const options = checkOptions(rest[0], NODE_KEYS, `node of task "${task.name}"`);
+    const name = options.name === undefined ? task.name : options.name;
+    const label = `node ${describeValue(name)}`;
+    const definition = resolveTask(task, { retry: options.retry, timeout: options.timeout });
+    this.#use(definition, task);
+    const node = this.#node<Name, Result>(name);
+    this.specs.push({
+      name: node.name,
+      deps: this.#depNames(options.deps, label),
+      join: checkOneOf(options.join ?? "all_succeeded", JOINS, `${label}: join`),
+      onUpstreamFailure: checkOneOf(options.onUpstreamFailure ?? this.#onUpstreamFailure, UPSTREAM_FAILURE_RULES, `${label}: onUpstreamFailure`),
+      hasCondition: options.when !== undefined,
+      kind: "task",
+    });
+    this.plans.push({ name: node.name, definition, priority: this.#priority, args: readArgs(options.args, label), when: readWhen(options.when, label) });
+    return node;
+  }
+
+  close(): void {
+    this.#open = false;
+  }
+
+  #node<Name extends string, Result>(name: unknown): PipelineNode<Name, Result> {
+    const node = Object.freeze({
+      // The graph refuses a name that is no printable text; the type says which one it is.
+      name: name as Name,
+      [value]: (): never => {
+        throw new InternalError("a node carries its result's type only; read its value with up(node).");
+      },
+    });
+    this.#made.add(node);
+    return node;
+  }
+
+  #depNames(deps: unknown, label: string): readonly string[] {
+    if (deps === undefined) return [];
+    if (!isList(deps)) throw new ConfigurationError(`${label}: deps must be a list of nodes; found ${describeValue(deps)}.`);
+    return deps.map((dep) => {
+      if (typeof dep !== "object" || dep === null || !this.#made.has(dep) || !("name" in dep) || typeof dep.name !== "string") {
+        throw new ConfigurationError(`${label}: each of deps must be a node that p.add gave in this very build; found ${describeValue(dep)}.`);
+      }
+      return dep.name;
+    });
+  }
+}
+
+function checkTask(task: unknown): void {
+  if (
+    typeof task === "object" &&
+    task !== null &&
+    "run" in task &&
+    typeof task.run === "function" &&
+    "name" in task &&
+    typeof task.name === "string" &&
+    "options" in task
+  )
+    return;
+  throw new ConfigurationError(`p.add takes a task made by task(...) as its first argument; found ${describeValue(task)}.`);
+}
+
+function readArgs(args: unknown, label: string): NodePlan["args"] {
+  if (args === undefined) return [];
+  if (typeof args === "function") return (up: UpstreamReader): unknown => Reflect.apply(args, undefined, [up]);
+  if (isList(args)) return [...args];
+  throw new ConfigurationError(`${label}: args must be the tuple of arguments, or a function that returns it; found ${describeValue(args)}.`);
+}
+
+function readWhen(when: unknown, label: string): NodePlan["when"] {
+  if (when === undefined) return null;
+  if (typeof when === "function") return (up: UpstreamReader): unknown => Reflect.apply(when, undefined, [up]);
+  throw new ConfigurationError(`${label}: when must be a function that returns true or false; found ${describeValue(when)}.`);
+}
+
+/** How a run is planned. */
+export interface PlanOptions {
+  readonly priority: number;
+  /** Called with each task that a node uses. */
+  readonly use: (definition: TaskDefinition, task: object) => void;
+}
+
+/**
+ * Builds the pipeline for one run: names, dependencies, cycles and policies are checked before anything is
+ * stored.
+ * @throws ConfigurationError, CircularDependency. Source §3.3.
+ */
+export function planRun<Params extends readonly unknown[]>(
+  pipeline: Pipeline<string, Params>,
+  params: readonly unknown[],
+  { priority, use }: PlanOptions,
+): RunPlan {
+  const { name, options } = pipeline;
+  const onUpstreamFailure = checkOneOf(options.onUpstreamFailure ?? "cancel", UPSTREAM_FAILURE_RULES, `pipeline "${name}": onUpstreamFailure`);
+  const builder = new Builder({ onUpstreamFailure, priority, use });
+  const returned: unknown = Reflect.apply(pipeline.build, undefined, [builder, ...params]);
+  builder.close();
+  if (returned instanceof Promise) {
+    returned.catch(() => undefined);
+    throw new ConfigurationError(`pipeline "${name}": build returned a promise. It must add its nodes at once; do slow work in a task.`);
+  }
+  const aggregation = resolveAggregationPolicy(options.onFailure, `pipeline "${name}": onFailure`);
+  checkAggregation(aggregation, builder.specs.length);
+  return { pipeline: name, params, graph: buildGraph(builder.specs), nodes: builder.plans, aggregation, priority };
+}

@@ -1,0 +1,32 @@
+import { describeValue } from "../core/describe-value.ts";
+import { ConfigurationError } from "../core/errors.ts";
+import { checkInteger, checkOptions } from "../core/options.ts";
+import type { TaskQuery } from "../core/ports/store.ts";
+import { readStatus } from "./options.ts";
+
+const KEYS = ["status", "pipelineRunId", "tag", "name", "namePrefix", "idPrefix", "bucket", "owner", "createdSince", "limit", "cursor"] as const;
+const TEXTS = ["pipelineRunId", "tag", "name", "namePrefix", "idPrefix", "owner", "cursor"] as const;
+const NUMBERS = { bucket: 0, createdSince: Number.MIN_SAFE_INTEGER, limit: 1 } as const;
+
+/** Checks a query; old names of statuses are understood. */
+export function readQuery(query: unknown): TaskQuery {
+  const given = checkOptions(query, KEYS, "query");
+  const read: Record<string, unknown> = {};
+  for (const key of TEXTS) if (given[key] !== undefined) read[key] = checkText(given[key], key);
+  for (const [key, min] of Object.entries(NUMBERS)) {
+    const value = given[key as keyof typeof NUMBERS];
+    if (value !== undefined) read[key] = checkInteger(value, `query: ${key}`, min);
+  }
+  if (given.status !== undefined) read["status"] = checkStatuses(given.status);
+  return read;
+}
+
+function checkText(value: unknown, key: string): string {
+  if (typeof value === "string") return value;
+  throw new ConfigurationError(`query: ${key} must be text; found ${describeValue(value)}.`);
+}
+
+function checkStatuses(value: unknown): TaskQuery["status"] {
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return list.map((status) => readStatus(status, "query: status"));
+}

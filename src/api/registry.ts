@@ -1,0 +1,90 @@
+import { describeValue } from "../core/describe-value.ts";
+import { ConfigurationError, UnknownName } from "../core/errors.ts";
+import { isList } from "../core/options.ts";
+import { nearestNames } from "../core/nearest.ts";
+import type { TaskDefinition } from "../runtime/task-definition.ts";
+import type { AnyPipeline } from "./pipeline.ts";
+import { resolveTask } from "./task.ts";
+import type { AnyTask } from "./task.ts";
+
+interface Entry {
+  readonly task: object;
+  readonly definition: TaskDefinition;
+}
+
+/** What may be run here, by name: a control plane takes names, never code. Source §14.3. */
+export class Registry {
+  readonly #tasks = new Map<string, Entry & { readonly given: AnyTask }>();
+  /** Tasks that only nodes of pipelines use. */
+  readonly #nodeTasks = new Map<string, Entry>();
+  readonly #pipelines = new Map<string, AnyPipeline>();
+
+  constructor(tasks: unknown, pipelines: unknown) {
+    for (const given of checkList<AnyTask>(tasks, "tasks", "run", "task(...)")) {
+      if (this.#tasks.has(given.name)) throw new ConfigurationError(`two tasks are named ${describeValue(given.name)}. Give one of them another name.`);
+      this.#tasks.set(given.name, { task: given, given, definition: resolveTask(given, {}) });
+    }
+    for (const pipeline of checkList<AnyPipeline>(pipelines, "pipelines", "build", "definePipeline(...)")) {
+      if (this.#pipelines.has(pipeline.name))
+        throw new ConfigurationError(`two pipelines are named ${describeValue(pipeline.name)}. Give one of them another name.`);
+      this.#pipelines.set(pipeline.name, pipeline);
+    }
+  }
+
+  get taskNames(): readonly string[] {
+    return [...this.#tasks.keys()];
+  }
+
+  get pipelineNames(): readonly string[] {
+    return [...this.#pipelines.keys()];
+  }
+
+  /** @throws UnknownName, or ConfigurationError where another task of that name is registered. */
+  task(asked: string | AnyTask): AnyTask {
+    const name = typeof asked === "string" ? asked : nameOf(asked, "a task or its name");
+    const entry = this.#tasks.get(name);
+    if (entry === undefined) throw new UnknownName("task", name, nearestNames(name, this.#tasks.keys()));
+    if (typeof asked !== "string" && entry.task !== asked)
+      throw new ConfigurationError(`another task named ${describeValue(name)} is registered here. Submit that one, or give this one a name of its own.`);
+    return entry.given;
+  }
+
+  /** @throws UnknownName, or ConfigurationError where another pipeline of that name is registered. */
+  pipeline(asked: string | AnyPipeline): AnyPipeline {
+    const name = typeof asked === "string" ? asked : nameOf(asked, "a pipeline or its name");
+    const pipeline = this.#pipelines.get(name);
+    if (pipeline === undefined) throw new UnknownName("pipeline", name, nearestNames(name, this.#pipelines.keys()));
+    if (typeof asked !== "string" && pipeline !== asked) throw new ConfigurationError(`another pipeline named ${describeValue(name)} is registered here.`);
+    return pipeline;
+  }
+
+  /** The definition of a stored task, by its name. */
+  definition(name: string): TaskDefinition {
+    const entry = this.#tasks.get(name) ?? this.#nodeTasks.get(name);
+    if (entry === undefined) throw new UnknownName("task", name, nearestNames(name, this.#tasks.keys()));
+    return entry.definition;
+  }
+
+  /** A node of a pipeline uses this task: two different ones must not share a name. */
+  use(definition: TaskDefinition, task: object): void {
+    const known = this.#tasks.get(definition.name) ?? this.#nodeTasks.get(definition.name);
+    if (known === undefined) this.#nodeTasks.set(definition.name, { task, definition });
+    else if (known.task !== task)
+      throw new ConfigurationError(`two different tasks are named ${describeValue(definition.name)}. Give one of them another name.`);
+  }
+}
+
+function nameOf(value: unknown, what: string): string {
+  if (typeof value === "object" && value !== null && "name" in value && typeof value.name === "string") return value.name;
+  throw new ConfigurationError(`expected ${what}; found ${describeValue(value)}.`);
+}
+
+function checkList<Item extends { readonly name: string }>(value: unknown, name: string, member: string, maker: string): readonly Item[] {
+  if (value === undefined) return [];
+  if (!isList(value)) throw new ConfigurationError(`${name} must be a list; found ${describeValue(value)}.`);
+  for (const item of value) {
+    const made = typeof item === "object" && item !== null && "name" in item && typeof item.name === "string" && member in item;
+    if (!made) throw new ConfigurationError(`${name}: each must be made by ${maker}; found ${describeValue(item)}.`);
+  }
+  return value as readonly Item[];
+}

@@ -1,0 +1,106 @@
+import type { TaskEvent } from "../core/events.ts";
+import { at } from "../core/graph-at.ts";
+import type { RunSnapshot } from "../core/run.ts";
+import { isRunTerminal } from "../core/run.ts";
+import type { TaskSnapshot } from "../core/snapshot.ts";
+import { checkOptions } from "../core/options.ts";
+import type { Engine } from "../runtime/engine.ts";
+import { follow } from "../runtime/event-feed.ts";
+import type { PipelineDriver } from "../runtime/pipeline-driver.ts";
+import { waitWith } from "../runtime/waits.ts";
+import { readAsking, readEventOptions, readWaitOptions } from "./options.ts";
+import type { Asking, EventOptions, StopOptions, WaitOptions } from "./options.ts";
+import { countStatuses, firstFailure } from "./run-summary.ts";
+import type { RunGraphNode, RunSummary } from "./run-summary.ts";
+
+/** One run of a pipeline: its verbs, its end, its summary. Source §3.3. */
+export class RunHandle {
+  readonly id: string;
+  /** The pipeline's name. */
+  readonly name: string;
+  readonly #engine: Engine;
+  readonly #driver: PipelineDriver;
+
+  /** Made by `startRun`. */
+  constructor(engine: Engine, driver: PipelineDriver) {
+    this.id = driver.run.runId;
+    this.name = driver.run.name;
+    this.#engine = engine;
+    this.#driver = driver;
+  }
+
+  /** The run as stored. */
+  async snapshot(): Promise<RunSnapshot> {
+    return (await this.#engine.store.runs.get(this.id)) ?? this.#driver.storedRun;
+  }
+
+  /**
+   * Waits for its end; the run never notices.
+   * @throws WaitTimeout when time is up
+   */
+  async wait(options: Omit<WaitOptions, "for">): Promise<RunSnapshot> {
+    checkOptions(options, ["timeout", "signal"], "wait");
+    const { timeoutMs, signal } = readWaitOptions(options);
+    return await waitWith(async (over) => await this.#driver.ended(over), { clock: this.#engine.clock, timeoutMs, signal, what: `run ${this.id}: its end` });
+  }
+
+  /** Stops every node that has not ended; resolves when the run has ended. */
+  async stop(options?: StopOptions): Promise<RunSnapshot> {
+    this.#driver.halt("stop", readAsking(options, "stop"));
+    return await this.#driver.ended();
+  }
+
+  /** Cancels every node that has not ended; resolves when the run has ended. */
+  async cancel(reason?: string, options: Omit<StopOptions, keyof Pick<Asking, "reason">> = {}): Promise<RunSnapshot> {
+    this.#driver.halt("cancel", readAsking(reason === undefined ? options : { ...options, reason }, "cancel"));
+    return await this.#driver.ended();
+  }
+
+  /** What happens to it and its nodes, from its start on; ends with the run. */
+  events(options?: EventOptions): AsyncGenerator<TaskEvent, void, undefined> {
+    const { types, signal } = readEventOptions(options);
+    const filter = { pipelineRunId: this.id, ...(types === undefined ? {} : { types: [...types, "PipelineRunStatusChanged" as const] }) };
+    return only(types, follow(this.#engine, { filter, from: null, signal, last: endsRun }));
+  }
+
+  /** Counts per status, and the first failure with what it brought down. */
+  summary(): RunSummary {
+    const { plan, storedRun, cells } = this.#driver;
+    const snapshots = cells.map((cell) => cell.stored ?? cell.snapshot);
+    const nodes = snapshots.map((snapshot, node) => ({ snapshot, below: () => this.#below(node, snapshots) }));
+    return {
+      runId: this.id,
+      name: plan.pipeline,
+      status: storedRun.status,
+      total: snapshots.length,
+      counts: countStatuses(snapshots),
+      firstFailure: firstFailure(nodes),
+    };
+  }
+
+  /** Nodes, edges and statuses, for drawing. */
+  graph(): readonly RunGraphNode[] {
+    const { plan, cells } = this.#driver;
+    return plan.nodes.map((node, index) => {
+      const snapshot = at(cells, index).stored ?? at(cells, index).snapshot;
+      return { name: node.name, task: node.definition.name, taskId: snapshot.taskId, status: snapshot.status, deps: at(plan.graph.nodes, index).deps };
+    });
+  }
+
+  #below(node: number, snapshots: readonly TaskSnapshot[]): readonly TaskSnapshot[] {
+    const reached = new Set<number>([node]);
+    // A set that grows while it is walked is its own queue.
+    for (const each of reached) for (const below of at(this.#driver.plan.graph.downstream, each)) reached.add(below);
+    reached.delete(node);
+    return [...reached].map((each) => at(snapshots, each));
+  }
+}
+
+function endsRun(event: TaskEvent): boolean {
+  return event.type === "PipelineRunStatusChanged" && isRunTerminal(event.to);
+}
+
+/** The run's own events are needed to see its end, wanted or not. */
+async function* only(types: EventOptions["types"], events: AsyncGenerator<TaskEvent, void, undefined>): AsyncGenerator<TaskEvent, void, undefined> {
+  for await (const event of events) if (types === undefined || types.includes(event.type)) yield event;
+}

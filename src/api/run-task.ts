@@ -1,0 +1,70 @@
+import { checkOptions } from "../core/options.ts";
+import { resolveConcurrencyPolicy } from "../core/policies/concurrency.ts";
+import type { RetryPolicy } from "../core/policies/retry.ts";
+import type { TimeoutPolicy } from "../core/policies/timeout.ts";
+import type { Clock } from "../core/ports/clock.ts";
+import { quietLogger } from "../core/ports/logger.ts";
+import type { Logger } from "../core/ports/logger.ts";
+import type { TaskStore } from "../core/ports/store.ts";
+import { Engine } from "../runtime/engine.ts";
+import { systemClock } from "../runtime/system-clock.ts";
+import { memoryStore } from "../stores/memory/store.ts";
+import { checkInput } from "./check-input.ts";
+import { checkArgs } from "./options.ts";
+import { resolveTask } from "./task.ts";
+import type { Task } from "./task.ts";
+import { TaskControls } from "./task-controls.ts";
+import { TaskHandle } from "./task-handle.ts";
+
+/** Options of `runTask`. */
+export interface RunTaskOptions {
+  /** In place of the task's own. */
+  readonly retry?: RetryPolicy;
+  /** In place of the task's own. */
+  readonly timeout?: TimeoutPolicy;
+  readonly clock?: Clock;
+  readonly logger?: Logger;
+  /** A number in [0, 1) for jitter; default `Math.random`. */
+  readonly random?: () => number;
+}
+
+/** The arguments and options of `runTask`: the arguments may be left out only where none is required. */
+export type RunTaskRest<Args extends readonly unknown[]> = [] extends Args ? [args?: Args, options?: RunTaskOptions] : [args: Args, options?: RunTaskOptions];
+
+/**
+ * Runs one task under full control without a controller: retries, timeouts, verbs through the handle.
+ * It keeps its record in memory, and lets go of everything when the task has ended. Source §5.7.
+ * @throws InvalidArguments, ConfigurationError
+ */
+export async function runTask<Args extends readonly unknown[], Result>(
+  task: Task<string, Args, Result>,
+  ...rest: RunTaskRest<NoInfer<Args>>
+): Promise<TaskHandle<Result>> {
+  const [args = [], options = {}] = rest;
+  const { retry, timeout } = checkOptions(options, ["retry", "timeout", "clock", "logger", "random"], "runTask");
+  const definition = resolveTask(task, { retry, timeout });
+  const checked = await checkInput(task.name, task.options.input, checkArgs(args, task.name));
+  const store = outliving(memoryStore());
+  await store.open();
+  const { clock = systemClock, logger = quietLogger, random = Math.random } = options;
+  const engine = new Engine({ store, concurrency: resolveConcurrencyPolicy({ maxParallel: 1 }), clock, logger, random });
+  try {
+    const cell = await engine.submit({ definition, args: checked, priority: 0 });
+    const handle = new TaskHandle<Result>(new TaskControls(engine, () => definition), cell);
+    void closeAfter(engine, handle);
+    return handle;
+  } catch (error) {
+    await engine.close(0);
+    throw error;
+  }
+}
+
+async function closeAfter(engine: Engine, handle: TaskHandle<unknown>): Promise<void> {
+  await handle.wait({ timeout: "none" });
+  await engine.close(0);
+}
+
+/** The handle may be asked for the result long after the engine has closed. */
+function outliving(store: TaskStore): TaskStore {
+  return { supports: store.supports, tasks: store.tasks, audit: store.audit, runs: store.runs, open: async () => await store.open(), close: async () => {} };
+}

@@ -1,0 +1,75 @@
+import type { TaskEvent } from "../core/events.ts";
+import type { TaskSnapshot } from "../core/snapshot.ts";
+import { isTerminal } from "../core/transitions.ts";
+import type { Verb, VerbAnswer } from "../core/verbs.ts";
+import type { Cell } from "../runtime/cell.ts";
+import type { Engine } from "../runtime/engine.ts";
+import { follow } from "../runtime/event-feed.ts";
+import type { TaskDefinition } from "../runtime/task-definition.ts";
+import { readEventOptions, readVerbOptions, readWaitOptions } from "./options.ts";
+
+/** The verbs and questions about one task by its id: what handles and the controller share. */
+export class TaskControls {
+  readonly #engine: Engine;
+  readonly #definitionOf: (name: string) => TaskDefinition;
+
+  constructor(engine: Engine, definitionOf: (name: string) => TaskDefinition) {
+    this.#engine = engine;
+    this.#definitionOf = definitionOf;
+  }
+
+  async get(taskId: string): Promise<TaskSnapshot> {
+    return await this.#engine.get(taskId);
+  }
+
+  async start(taskId: string, options: unknown): Promise<TaskSnapshot> {
+    const read = readVerbOptions(options, "start");
+    return await this.#engine.control.start(await this.#cell(taskId), read);
+  }
+
+  async halt(taskId: string, verb: "stop" | "cancel", options: unknown): Promise<TaskSnapshot> {
+    const read = readVerbOptions(options, verb);
+    return await this.#engine.control.halt(await this.#cell(taskId), verb, read);
+  }
+
+  async pause(taskId: string, options: unknown): Promise<boolean> {
+    const read = readVerbOptions(options, "pause");
+    return await this.#engine.control.pause(await this.#cell(taskId), read);
+  }
+
+  async resume(taskId: string, options: unknown): Promise<TaskSnapshot> {
+    const read = readVerbOptions(options, "resume");
+    return await this.#engine.control.resume(await this.#cell(taskId), read);
+  }
+
+  async retry(taskId: string, options: unknown): Promise<TaskSnapshot> {
+    const read = readVerbOptions(options, "retry");
+    const cell = await this.#cell(taskId);
+    this.#engine.hold(cell);
+    return await this.#engine.control.retry(cell, read);
+  }
+
+  async wait(taskId: string, options: unknown): Promise<TaskSnapshot> {
+    const { wanted, timeoutMs, signal } = readWaitOptions(options);
+    return await this.#engine.wait(taskId, wanted, { timeoutMs, signal });
+  }
+
+  async can(taskId: string, verb: Verb): Promise<VerbAnswer> {
+    const snapshot = this.#engine.cell(taskId)?.snapshot ?? (await this.#engine.get(taskId));
+    const supportsPause = this.#engine.executors.get(this.#definitionOf(snapshot.name).executor)?.supports.pause ?? false;
+    return this.#engine.control.can(snapshot, verb, supportsPause);
+  }
+
+  eventsOf(taskId: string, options: unknown): AsyncGenerator<TaskEvent, void, undefined> {
+    const { types, signal } = readEventOptions(options);
+    return follow(this.#engine, { filter: types === undefined ? { taskId } : { taskId, types }, from: null, signal, last: endsTask });
+  }
+
+  async #cell(taskId: string): Promise<Cell> {
+    return await this.#engine.cellOf(taskId, this.#definitionOf);
+  }
+}
+
+function endsTask(event: TaskEvent): boolean {
+  return event.type === "TaskStatusChanged" && isTerminal(event.to);
+}

@@ -1,0 +1,106 @@
+import { OutcomeMissing, TaskCancelled, TaskExecutionError, TaskLost, TaskSkipped } from "../core/errors.ts";
+import type { TaskEvent } from "../core/events.ts";
+import type { Failure } from "../core/failure.ts";
+import type { TaskSnapshot } from "../core/snapshot.ts";
+import { isTerminal } from "../core/transitions.ts";
+import type { Cell } from "../runtime/cell.ts";
+import type { EventOptions, PauseOptions, RetryOptions, StopOptions, WaitOptions } from "./options.ts";
+import type { TaskControls } from "./task-controls.ts";
+
+/** One submitted task: its verbs, its end, its result. Source §3.2. */
+export class TaskHandle<Result> {
+  readonly id: string;
+  readonly #controls: TaskControls;
+  readonly #cell: Cell;
+
+  /** Made by `submit`. */
+  constructor(controls: TaskControls, cell: Cell) {
+    this.id = cell.taskId;
+    this.#controls = controls;
+    this.#cell = cell;
+  }
+
+  /** The task as stored now. */
+  async snapshot(): Promise<TaskSnapshot> {
+    return await this.#controls.get(this.id);
+  }
+
+  /** True once it is paused; false when no checkpoint was reached in time, and it runs on. */
+  async pause(options?: PauseOptions): Promise<boolean> {
+    return await this.#controls.pause(this.id, options);
+  }
+
+  async resume(options?: PauseOptions): Promise<TaskSnapshot> {
+    return await this.#controls.resume(this.id, options);
+  }
+
+  /** Resolves when the task has ended: `stopped`, or `lost` where it could not be stopped. */
+  async stop(options?: StopOptions): Promise<TaskSnapshot> {
+    return await this.#controls.halt(this.id, "stop", options);
+  }
+
+  /** Resolves when the task has ended: `cancelled`, or `lost` where it could not be stopped. */
+  async cancel(options?: StopOptions): Promise<TaskSnapshot> {
+    return await this.#controls.halt(this.id, "cancel", options);
+  }
+
+  /** Runs it again; the history stays. */
+  async retry(options?: RetryOptions): Promise<TaskSnapshot> {
+    return await this.#controls.retry(this.id, options);
+  }
+
+  /**
+   * Waits for a status; the task never notices.
+   * @throws WaitTimeout when time is up, WaitImpossible when the status can no longer come
+   */
+  async wait(options: WaitOptions): Promise<TaskSnapshot> {
+    return await this.#controls.wait(this.id, options);
+  }
+
+  /**
+   * The value the task returned, once it has ended.
+   * @throws TaskExecutionError (with the cause), TaskCancelled, TaskSkipped, TaskLost, OutcomeMissing
+   */
+  async result(): Promise<Result> {
+    const snapshot = await this.#controls.wait(this.id, { timeout: "none" });
+    // What was submitted as a task of this result type returned it.
+    return this.#valueOf(snapshot) as Result;
+  }
+
+  /** What happens to it, from its making on; ends with the task. */
+  events(options?: EventOptions): AsyncGenerator<TaskEvent, void, undefined> {
+    return this.#controls.eventsOf(this.id, options);
+  }
+
+  #valueOf(snapshot: TaskSnapshot): unknown {
+    const { status, failure, taskId, name, skippedBy, outcomeMissing } = snapshot;
+    const what = `task ${taskId} ("${name}")`;
+    if (status === "succeeded") return this.#outcome(snapshot);
+    if (status === "skipped") {
+      if (skippedBy !== null && outcomeMissing === null) return snapshot.outcome;
+      throw new TaskSkipped(`${what} was skipped: ${failure?.message ?? outcomeMissing ?? "no reason is on record"}.`);
+    }
+    if (status === "stopped" || status === "cancelled") throw new TaskCancelled(`${what} was ${status}${failure === null ? "" : `: ${failure.message}`}.`);
+    if (status === "lost") throw new TaskLost(`${what} is lost: ${failure?.message ?? "its carrier is out of contact"}.`, failure);
+    throw new TaskExecutionError(`${what} failed (${failure?.kind ?? "unknown"}): ${failure?.message ?? "no reason is on record"}`, failure, {
+      cause: this.#cause(failure),
+    });
+  }
+
+  /** An outcome that could not be stored is still in memory where it was made. */
+  #outcome(snapshot: TaskSnapshot): unknown {
+    if (snapshot.outcomeMissing === null) return snapshot.outcome;
+    const mine = this.#cell.snapshot;
+    if (isTerminal(mine.status) && mine.statusVersion === snapshot.statusVersion && mine.outcomeMissing === null) return mine.outcome;
+    throw new OutcomeMissing(`task ${snapshot.taskId} has no outcome to read: ${snapshot.outcomeMissing}.`);
+  }
+
+  #cause(failure: Failure | null): unknown {
+    if (this.#cell.error !== undefined) return this.#cell.error;
+    if (failure === null) return undefined;
+    const error = new Error(failure.message);
+    error.name = failure.name;
+    if (failure.stack !== null) error.stack = failure.stack;
+    return error;
+  }
+}

@@ -1,0 +1,100 @@
+import { describeValue } from "../core/describe-value.ts";
+import { ConfigurationError } from "../core/errors.ts";
+import { checkName } from "../core/graph-names.ts";
+import { checkOneOf, checkOptions, isList } from "../core/options.ts";
+import type { RetryPolicy } from "../core/policies/retry.ts";
+import { resolveRetryPolicy } from "../core/policies/retry.ts";
+import type { TimeoutPolicy } from "../core/policies/timeout.ts";
+import { resolveTimeoutPolicy } from "../core/policies/timeout.ts";
+import type { TaskContext } from "../core/ports/task-context.ts";
+import type { TaskDefinition } from "../runtime/task-definition.ts";
+import type { StandardSchema } from "./standard-schema.ts";
+
+/** Options of a task. Source §3.3. */
+export interface TaskOptions<Name extends string = string> {
+  /** Unique in a controller; what people and other processes call it by. */
+  readonly name: Name;
+  /**
+   * Where its code runs: `async` (default) on this process's event loop, `inline` in the dispatch turn itself,
+   * without pause. Neither may call `process.exit`: it would take the whole process down.
+   */
+  readonly executor?: "inline" | "async";
+  /** Default: one attempt. */
+  readonly retry?: RetryPolicy;
+  /** Default: none. */
+  readonly timeout?: TimeoutPolicy;
+  /** For named limits (`concurrency.limits`) and for finding it again. */
+  readonly tags?: readonly string[];
+  /** Describes the tuple of arguments: what comes from outside is checked by it, and the parsed value is stored. */
+  readonly input?: StandardSchema;
+}
+
+/** The `input` schema of something that takes these arguments: without annotations, their types follow from it. */
+export interface InputOf<Args extends readonly unknown[]> {
+  readonly input?: StandardSchema<unknown, Args>;
+}
+
+/** A task as defined: what to run and how. It holds no execution state and may be called directly in tests. Source §3.3, §13.3. */
+export interface Task<Name extends string, Args extends readonly unknown[], Result> {
+  readonly name: Name;
+  readonly options: TaskOptions<Name>;
+  readonly run: (ctx: TaskContext, ...args: Args) => Result | PromiseLike<Result>;
+}
+
+/** Any task, whatever its arguments and result. */
+export type AnyTask = Task<string, never, unknown>;
+
+/** What a task's code returns in the end. */
+export type TaskResult<T> = T extends Task<string, never, infer Result> ? Result : never;
+
+const KEYS = ["name", "executor", "retry", "timeout", "tags", "input"] as const;
+
+/**
+ * Defines a task. The context comes first, the arguments after it; their types flow on to `submit`, `add`
+ * and `result`.
+ * @throws ConfigurationError for a name, option or policy that makes no sense. Source §3.3.
+ */
+export function task<const Name extends string, Args extends readonly unknown[], Result>(
+  options: TaskOptions<Name> & InputOf<Args>,
+  run: (ctx: TaskContext, ...args: Args) => Result | PromiseLike<Result>,
+): Task<Name, Args, Result> {
+  checkOptions(options, KEYS, "task");
+  checkName(options.name, "a task's name");
+  if (typeof run !== "function")
+    throw new ConfigurationError(`task "${options.name}" needs a function (ctx, ...args) => result as its second argument; found ${describeValue(run)}.`);
+  const defined = Object.freeze({ name: options.name, options: Object.freeze({ ...options }), run });
+  // Checked now, so that a bad option is found where it stands.
+  resolveTask(defined, {});
+  return defined;
+}
+
+/** What a submit or a node puts in place of a task's own options; unchecked. */
+export interface TaskOverrides {
+  readonly retry?: unknown;
+  readonly timeout?: unknown;
+  readonly tags?: unknown;
+}
+
+/** The task with its options checked, overrides on top, defaults filled in. */
+export function resolveTask<Name extends string, Args extends readonly unknown[], Result>(
+  { name, options, run }: Task<Name, Args, Result>,
+  overrides: TaskOverrides,
+): TaskDefinition {
+  const label = `task "${name}"`;
+  return Object.freeze({
+    name,
+    // The arguments were typed where they were given; the runtime hands them through untouched.
+    run: (ctx: TaskContext, ...args: readonly unknown[]): unknown => Reflect.apply(run, undefined, [ctx, ...args]),
+    executor: options.executor === undefined ? "async" : checkOneOf(options.executor, ["inline", "async"], `${label}: executor`),
+    retry: resolveRetryPolicy(overrides.retry ?? options.retry, `${label}: retry`),
+    timeout: resolveTimeoutPolicy(overrides.timeout ?? options.timeout, `${label}: timeout`),
+    tags: checkTags(overrides.tags ?? options.tags ?? [], `${label}: tags`),
+  });
+}
+
+function checkTags(tags: unknown, name: string): readonly string[] {
+  if (!isList(tags)) throw new ConfigurationError(`${name} must be a list of strings; found ${describeValue(tags)}.`);
+  const bad = tags.find((tag) => typeof tag !== "string" || tag.trim() === "");
+  if (bad !== undefined) throw new ConfigurationError(`${name}: each tag must be a non-empty string; found ${describeValue(bad)}.`);
+  return Object.freeze([...new Set(tags.map((tag) => String(tag)))]);
+}

@@ -1,0 +1,76 @@
+import { InternalError } from "./errors.ts";
+import { at } from "./graph-at.ts";
+import { actionsFor, concludeRun, decideInOrder } from "./graph-advance.ts";
+import type { Action } from "./graph-advance.ts";
+import { isClosing, isEnded, moveNode, standingOf } from "./graph-run-state.ts";
+import type { RunState, Standing } from "./graph-run-state.ts";
+import { REVIVABLE } from "./transitions.ts";
+
+/** What a retry of a run has to do. Nodes are known by their number, each after its upstreams. Source §3.3. */
+export interface Revival {
+  /** Revive with the verb `retry`: they are queued at once. The engine counts them as let go. */
+  readonly retry: readonly number[];
+  /** Revive with `rerun`: to `pending`, history kept; an action lets each go when its join is met. */
+  readonly rerun: readonly number[];
+  /** What follows at once, to be done after both: see `advance`. */
+  readonly actions: readonly Action[];
+}
+
+/** The nodes that `run.retry()` runs again: failed, lost, cancelled or stopped. A scan. */
+export function revivableNodes(state: RunState): readonly number[] {
+  return state.graph.order.filter((node) => isRevivable(standingOf(state, node)));
+}
+
+function isRevivable(standing: Standing): boolean {
+  return isEnded(standing) && REVIVABLE.has(standing);
+}
+
+/**
+ * Takes back the end of these nodes and of every ended node below them, as `run.retry()` does with
+ * `revivableNodes(state)` and `run.retry({ from })` with one node. Nodes that have not ended are left alone,
+ * but what has ended below them is taken back. A node given here whose join is met without waiting is
+ * retried; everything else is rerun: a cascaded node whose upstream runs again has to wait for it. A node
+ * whose join stays out of reach ends again. Old failures elsewhere set no policy off: a retry is a wish.
+ * @throws InternalError while `isClosing`: wait until the run has ended
+ */
+export function reviveNodes(state: RunState, nodes: Iterable<number>): Revival {
+  if (isClosing(state)) {
+    throw new InternalError(`a run cannot be revived while ${state.counts.open} of its nodes are being cancelled. Wait until it has ended.`);
+  }
+  const given = new Set(nodes);
+  const below = withDescendants(state, given);
+  const revived = state.graph.order.filter((node) => below.has(node) && isEnded(standingOf(state, node)));
+  if (revived.length === 0) return { retry: [], rerun: [], actions: [] };
+  const retriable = new Set(revived.filter((node) => given.has(node) && isRevivable(standingOf(state, node))));
+  state.closing = false;
+  state.declared = false;
+  for (const node of revived) moveNode(state, node, "waiting");
+  const decided = decideInOrder(state, revived);
+  const retry = decided.filter((node) => retriable.has(node) && standingOf(state, node) === "released");
+  const retried = new Set(retry);
+  const others = decided.filter((node) => !retried.has(node));
+  return {
+    retry,
+    rerun: revived.filter((node) => !retried.has(node)),
+    actions: [...actionsFor(state, others), ...concludeRun(state, null)],
+  };
+}
+
+/**
+ * One ended node was revived by itself (`retry`, `reset` or a force on its task): it is open again and in
+ * the caller's hands, no action lets it go. What has ended below it stays; a verdict that was given is
+ * taken back. Nothing happens to a node that has not ended.
+ */
+export function reopenNode(state: RunState, node: number): void {
+  if (!isEnded(standingOf(state, node))) return;
+  if (state.counts.open === 0) state.closing = false;
+  state.declared = false;
+  moveNode(state, node, "released");
+}
+
+function withDescendants(state: RunState, nodes: ReadonlySet<number>): ReadonlySet<number> {
+  const reached = new Set(nodes);
+  // A set that grows while it is walked is its own queue.
+  for (const node of reached) for (const below of at(state.graph.downstream, node)) reached.add(below);
+  return reached;
+}

@@ -1,0 +1,110 @@
+import { TaskCancelled } from "../core/errors.ts";
+import type { Clock } from "../core/ports/clock.ts";
+
+const RESOLVED: Promise<void> = Promise.resolve();
+
+/** A tight async loop gives way to the event loop after so long. */
+const YIELD_AFTER_MS = 8;
+
+/** The clock is read at most once in so many checkpoints, unless somebody counts idle time. */
+const CHECKS_PER_READING = 16;
+
+/** What the token tells its owner. */
+export interface TokenListener {
+  /** A checkpoint holds the body. */
+  pauseReached(): void;
+  /** The body has come by; only told where somebody counts idle time. */
+  active(): void;
+}
+
+/**
+ * What is wished of one attempt, as its body can see it: a stop, a pause. Made for one attempt and thrown
+ * away with it. Source §5.4, §13.3.
+ */
+export class CancellationToken {
+  readonly #clock: Clock;
+  readonly #listener: TokenListener;
+  readonly #countsIdle: boolean;
+  #stopError: TaskCancelled | null = null;
+  #pauseWished = false;
+  #gate: { readonly promise: Promise<void>; readonly open: () => void } | null = null;
+  #controller: AbortController | null = null;
+  #checkpointThrew = false;
+  #checksLeft = CHECKS_PER_READING;
+  #yieldedAt: number;
+
+  constructor(clock: Clock, listener: TokenListener, countsIdle: boolean) {
+    this.#clock = clock;
+    this.#listener = listener;
+    this.#countsIdle = countsIdle;
+    this.#yieldedAt = clock.monotonic();
+  }
+
+  /** Could the body have seen that it was to stop? A checkpoint threw, or it took the signal. Source §13.6. */
+  get noticed(): boolean {
+    return this.#checkpointThrew || this.#controller !== null;
+  }
+
+  get stopWished(): boolean {
+    return this.#stopError !== null;
+  }
+
+  /** The body asks for the signal: from now on it may notice. */
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#stopError !== null && !this.#controller.signal.aborted) this.#controller.abort(this.#stopError);
+    return this.#controller.signal;
+  }
+
+  stop(message: string): void {
+    if (this.#stopError !== null) return;
+    this.#stopError = new TaskCancelled(message);
+    this.#controller?.abort(this.#stopError);
+    this.#openGate();
+  }
+
+  pause(): void {
+    this.#pauseWished = true;
+  }
+
+  resume(): void {
+    this.#pauseWished = false;
+    this.#openGate();
+  }
+
+  /** Where pause and stop take hold. Nothing asked: a resolved promise, no allocation. */
+  checkpoint(): Promise<void> {
+    if (this.#countsIdle) this.#listener.active();
+    if (this.#stopError !== null || this.#pauseWished) return this.#hold();
+    if (--this.#checksLeft > 0) return RESOLVED;
+    this.#checksLeft = CHECKS_PER_READING;
+    return this.#clock.monotonic() - this.#yieldedAt < YIELD_AFTER_MS ? RESOLVED : this.#giveWay();
+  }
+
+  async #giveWay(): Promise<void> {
+    await this.#clock.turn();
+    this.#yieldedAt = this.#clock.monotonic();
+    if (this.#stopError !== null || this.#pauseWished) await this.#hold();
+  }
+
+  async #hold(): Promise<void> {
+    while (this.#stopError === null && this.#pauseWished) {
+      this.#gate ??= openable();
+      this.#listener.pauseReached();
+      await this.#gate.promise;
+    }
+    if (this.#stopError === null) return;
+    this.#checkpointThrew = true;
+    throw this.#stopError;
+  }
+
+  #openGate(): void {
+    this.#gate?.open();
+    this.#gate = null;
+  }
+}
+
+function openable(): { readonly promise: Promise<void>; readonly open: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { promise, open: resolve };
+}

@@ -1,0 +1,89 @@
+import type { TaskEvent } from "../core/events.ts";
+import type { By } from "../core/lifecycle-events.ts";
+import type { TaskSnapshot } from "../core/snapshot.ts";
+import type { TaskDefinition } from "./task-definition.ts";
+
+/** Waits for a task: told of each snapshot once it is stored, or that one could not be. */
+export interface CellWatcher {
+  stored(snapshot: TaskSnapshot): void;
+  failed(problem: Error): void;
+}
+
+/** A node's place in the run that drives it. */
+export interface NodePlace {
+  /** A person revives the node; refused where its run has ended. */
+  reopen(cell: Cell, verb: string): void;
+  /** Called once the node has reached a terminal status, stored or not. */
+  ended(cell: Cell): void;
+  /** The value of an upstream of this node. */
+  upstream(name: string): Promise<unknown>;
+}
+
+/** The attempt under way, as the control plane sees it. */
+export interface LiveAttempt {
+  readonly number: number;
+  readonly supportsPause: boolean;
+  launch(): void;
+  stop(graceMs: number, message: string): void;
+  pause(timeoutMs: number): void;
+  resume(by: By): void;
+}
+
+/**
+ * What this controller holds in memory of one task: the snapshot as decided, as stored, and its attempt.
+ * Kept while the task is not terminal or a write is under way.
+ */
+export class Cell {
+  readonly definition: TaskDefinition;
+  readonly place: NodePlace | null;
+  /** As decided: verbs and outcomes are judged by it. */
+  snapshot: TaskSnapshot;
+  /** As stored: whoever asks is answered by it. `null` until the task is made. */
+  stored: TaskSnapshot | null = null;
+  args: readonly unknown[] | undefined;
+  attempt: LiveAttempt | null = null;
+  /** What the last attempt threw, while it is in memory: the `cause` of the error that `result` throws. */
+  error: unknown;
+  /** Writes decided and not yet stored. */
+  unstored = 0;
+  /** What is published once they are: progress must not overtake the `running` it belongs to. */
+  readonly outbox: TaskEvent[] = [];
+  readonly #watchers = new Set<CellWatcher>();
+
+  constructor(parts: {
+    readonly definition: TaskDefinition;
+    readonly snapshot: TaskSnapshot;
+    readonly args: readonly unknown[] | undefined;
+    readonly place: NodePlace | null;
+  }) {
+    this.definition = parts.definition;
+    this.snapshot = parts.snapshot;
+    this.args = parts.args;
+    this.place = parts.place;
+  }
+
+  get taskId(): string {
+    return this.snapshot.taskId;
+  }
+
+  watch(watcher: CellWatcher): () => void {
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
+  }
+
+  /** How many wait for it: returns to 0 when nobody does. */
+  get watcherCount(): number {
+    return this.#watchers.size;
+  }
+
+  /** A snapshot has been stored: whoever waits hears of it. */
+  tell(stored: TaskSnapshot): void {
+    this.stored = stored;
+    for (const watcher of this.#watchers) watcher.stored(stored);
+  }
+
+  /** A change was decided and cannot be stored: whoever waits hears why, instead of waiting for ever. */
+  fail(problem: Error): void {
+    for (const watcher of this.#watchers) watcher.failed(problem);
+  }
+}

@@ -1,0 +1,149 @@
+import { CarrierAbandoned, Deadlock, InvalidTransition } from "../core/errors.ts";
+import type { TaskError } from "../core/errors.ts";
+import type { By, LifecycleEvent } from "../core/lifecycle-events.ts";
+import { DEFAULTS } from "../core/policies/timeout.ts";
+import type { TaskSnapshot } from "../core/snapshot.ts";
+import { isTerminal } from "../core/transitions.ts";
+import { allowedVerbs, canVerb, verbCell } from "../core/verbs.ts";
+import type { Verb, VerbAnswer } from "../core/verbs.ts";
+import type { Cell } from "./cell.ts";
+import type { Lifecycle } from "./lifecycle.ts";
+import { taskScope } from "./task-scope.ts";
+
+/** What a verb does beside the step: `effect` resolves when it has taken hold and is stored. */
+export interface VerbOptions {
+  readonly by: By;
+  readonly graceMs?: number;
+  readonly pauseTimeoutMs?: number;
+  readonly force?: boolean;
+}
+
+/**
+ * The verbs on a task that this controller holds: asks the table, applies the event, acts on the attempt.
+ * "Already there" is no error: idempotence is this part's affair. Source §3.1.
+ */
+export class Control {
+  readonly #lifecycle: Lifecycle;
+
+  constructor(lifecycle: Lifecycle) {
+    this.#lifecycle = lifecycle;
+  }
+
+  /** May the verb be used now? Without side effects. */
+  can(snapshot: TaskSnapshot, verb: Verb, supportsPause: boolean): VerbAnswer {
+    if (verb === "pause" && !supportsPause && verbCell(snapshot, verb).effect === "moves" && snapshot.status !== "queued" && snapshot.status !== "retry_wait") {
+      return { allowed: false, reason: INLINE_PAUSE };
+    }
+    if ((verb === "retry" || verb === "reset") && snapshot.abandonedBy !== null && isTerminal(snapshot.status)) {
+      return { allowed: false, reason: new CarrierAbandoned(snapshot.taskId, verb).message };
+    }
+    return canVerb(snapshot, verb);
+  }
+
+  /** `start`: looks at the dependencies of a task that was reset. */
+  async start(cell: Cell, { by }: VerbOptions): Promise<TaskSnapshot> {
+    if (this.#moves(cell, "start")) this.#apply(cell, { type: "start", depsOpen: false, ...by });
+    return await storedNow(cell);
+  }
+
+  /** `stop` and `cancel`: resolves when the task is terminal. */
+  async halt(cell: Cell, verb: "stop" | "cancel", options: VerbOptions): Promise<TaskSnapshot> {
+    refuseSelf(cell, verb);
+    this.haltNow(cell, verb, options);
+    return await until(cell, (snapshot) => isTerminal(snapshot.status));
+  }
+
+  /** Asks for the stop and acts on the carrier at once; the answer is the caller's to wait for. */
+  haltNow(cell: Cell, verb: "stop" | "cancel", { by, graceMs = DEFAULTS.stopGraceMs }: VerbOptions): void {
+    const moves = this.#moves(cell, verb);
+    if (moves) this.#apply(cell, { type: verb, ...by });
+    // Asked again, a shorter grace tightens the deadline.
+    if (cell.snapshot.status === "stopping") cell.attempt?.stop(graceMs, stopMessage(cell.snapshot, by));
+  }
+
+  /** `pause`: true once it is paused, false when no checkpoint was reached in time and it runs on. */
+  async pause(cell: Cell, { by, pauseTimeoutMs = DEFAULTS.pauseTimeoutMs }: VerbOptions): Promise<boolean> {
+    refuseSelf(cell, "pause");
+    if (this.#moves(cell, "pause")) {
+      if (cell.attempt !== null && !cell.attempt.supportsPause) throw refusal(cell, "pause", INLINE_PAUSE);
+      this.#apply(cell, { type: "pause", ...by });
+      if (cell.snapshot.status === "pausing") cell.attempt?.pause(pauseTimeoutMs);
+    }
+    const since = cell.snapshot.statusVersion;
+    const after = await until(cell, (snapshot) => snapshot.statusVersion >= since && snapshot.status !== "pausing");
+    return after.status === "paused";
+  }
+
+  /** `resume`: in place, or back to the queue. */
+  async resume(cell: Cell, { by }: VerbOptions): Promise<TaskSnapshot> {
+    if (this.#moves(cell, "resume")) {
+      if (cell.attempt === null) this.#apply(cell, { type: "resume", ...by });
+      else cell.attempt.resume(by);
+    }
+    return await until(cell, (snapshot) => snapshot.statusVersion >= cell.snapshot.statusVersion && snapshot.status !== "pausing");
+  }
+
+  /** `retry`: out of a terminal status, or now instead of after the backoff. */
+  async retry(cell: Cell, { by, force = false }: VerbOptions): Promise<TaskSnapshot> {
+    refuseSelf(cell, "retry");
+    if (this.#moves(cell, "retry")) {
+      if (isTerminal(cell.snapshot.status)) cell.place?.reopen(cell, "retry");
+      this.#apply(cell, { type: "retry", force, ...by });
+    }
+    return await storedNow(cell);
+  }
+
+  #moves(cell: Cell, verb: Verb): boolean {
+    const answer = verbCell(cell.snapshot, verb);
+    if (answer.effect === "refused") throw refusal(cell, verb, answer.hint);
+    return answer.effect === "moves";
+  }
+
+  #apply(cell: Cell, event: LifecycleEvent): void {
+    const refused: TaskError | null = this.#lifecycle.apply(cell, event);
+    if (refused !== null) throw refused;
+  }
+}
+
+const INLINE_PAUSE = "it runs inline, in its caller's own await, and cannot be paused";
+
+function refusal(cell: Cell, verb: Verb, hint: string | undefined): InvalidTransition {
+  const detail = { taskId: cell.taskId, current: cell.snapshot.status, requested: verb, allowed: allowedVerbs(cell.snapshot) };
+  return new InvalidTransition(hint === undefined ? detail : { ...detail, hint });
+}
+
+function stopMessage(snapshot: TaskSnapshot, by: By): string {
+  const word = snapshot.requestedAction === "cancel" ? "cancelled" : "stopped";
+  return `task ${snapshot.taskId} was ${word} by ${by.actor ?? "system"}${by.reason === undefined || by.reason === null ? "" : `: ${by.reason}`}`;
+}
+
+/** A task cannot wait for its own end. */
+export function refuseSelf(cell: Pick<Cell, "taskId">, verb: string): void {
+  if (taskScope.getStore()?.taskId !== cell.taskId) return;
+  throw new Deadlock(`task ${cell.taskId} asked for "${verb}" of itself and would wait for ever. Return or throw instead, or let somebody else ask.`);
+}
+
+/** Resolves with the first stored snapshot, from now on, that the predicate takes; rejects when aborted. */
+export async function until(cell: Cell, predicate: (stored: TaskSnapshot) => boolean, signal?: AbortSignal): Promise<TaskSnapshot> {
+  if (cell.stored !== null && predicate(cell.stored)) return cell.stored;
+  const { promise, resolve, reject } = Promise.withResolvers<TaskSnapshot>();
+  const unwatch = cell.watch({
+    stored: (snapshot) => {
+      if (predicate(snapshot)) resolve(snapshot);
+    },
+    failed: reject,
+  });
+  const onAbort = (): void => reject(signal?.reason);
+  signal?.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await promise;
+  } finally {
+    unwatch();
+    signal?.removeEventListener("abort", onAbort);
+  }
+}
+
+async function storedNow(cell: Cell): Promise<TaskSnapshot> {
+  const { statusVersion } = cell.snapshot;
+  return await until(cell, (stored) => stored.statusVersion >= statusVersion);
+}

@@ -1,0 +1,280 @@
+import { randomBytes } from "node:crypto";
+import { ConfigurationError, ControllerClosed, InvalidTransition, StoreError, UnknownId } from "../core/errors.ts";
+import type { StoredEvent, TaskEvent } from "../core/events.ts";
+import { createId } from "../core/ids.ts";
+import type { By } from "../core/lifecycle-events.ts";
+import type { ResolvedConcurrencyPolicy } from "../core/policies/concurrency.ts";
+import { DEFAULTS } from "../core/policies/timeout.ts";
+import type { Clock } from "../core/ports/clock.ts";
+import type { Executor } from "../core/ports/executor.ts";
+import type { Logger } from "../core/ports/logger.ts";
+import type { TaskStore } from "../core/ports/store.ts";
+import type { RunSnapshot } from "../core/run.ts";
+import { createSnapshot } from "../core/snapshot.ts";
+import type { TaskSnapshot } from "../core/snapshot.ts";
+import { holdsSlot } from "../core/snapshot-rules.ts";
+import { apply } from "../core/state-machine.ts";
+import type { TaskStatus } from "../core/status.ts";
+import { isTerminal } from "../core/transitions.ts";
+import { createdEvent, eventsOf } from "./audit-events.ts";
+import { Cell } from "./cell.ts";
+import type { NodePlace } from "./cell.ts";
+import { Control, refuseSelf, until } from "./control.ts";
+import { EventBus } from "./event-bus.ts";
+import { AsyncExecutor } from "./executors/async.ts";
+import { InlineExecutor } from "./executors/inline.ts";
+import { Journal } from "./journal.ts";
+import { Lifecycle } from "./lifecycle.ts";
+import { PipelineDriver, runEvent } from "./pipeline-driver.ts";
+import type { RunPlan } from "./run-plan.ts";
+import { Scheduler } from "./scheduler.ts";
+import { watchStrays } from "./strays.ts";
+import { Supervisor } from "./supervisor.ts";
+import type { TaskDefinition } from "./task-definition.ts";
+import { impossible, waitWith } from "./waits.ts";
+import type { Patience } from "./waits.ts";
+
+/** What an engine is made of. */
+export interface EngineOptions {
+  readonly store: TaskStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly concurrency: ResolvedConcurrencyPolicy;
+  readonly random: () => number;
+}
+
+/** A task to be submitted, checked. */
+export interface Submission {
+  readonly definition: TaskDefinition;
+  readonly args: readonly unknown[];
+  readonly priority: number;
+}
+
+const CLOSING: By = { trigger: "controller:close", actor: "system", reason: "the controller closes" };
+
+/** The parts of the runtime, wired: what a controller drives. Holds no rule of its own. Source §5.1. */
+export class Engine {
+  readonly bus: EventBus;
+  readonly control: Control;
+  readonly store: TaskStore;
+  readonly clock: Clock;
+  readonly executors: ReadonlyMap<string, Executor>;
+  readonly nodeId: string;
+  readonly #journal: Journal;
+  readonly #lifecycle: Lifecycle;
+  readonly #scheduler: Scheduler;
+  readonly #supervisor: Supervisor;
+  readonly #runs = new Map<string, PipelineDriver>();
+  readonly #unwatchStrays: () => void;
+  #closing: Promise<void> | null = null;
+
+  constructor(options: EngineOptions) {
+    const { store, clock, logger, concurrency, random } = options;
+    this.store = store;
+    this.clock = clock;
+    this.nodeId = createId(randomBytes);
+    this.executors = new Map<string, Executor>([
+      ["async", new AsyncExecutor(clock)],
+      ["inline", new InlineExecutor(clock)],
+    ]);
+    this.bus = new EventBus({ logger });
+    const publish = (events: readonly (StoredEvent | TaskEvent)[]): void => this.bus.publish(events);
+    this.#journal = new Journal({ store, clock, logger, publish });
+    this.#scheduler = new Scheduler({
+      clock,
+      concurrency,
+      dispatch: (taskId) => this.#supervisor.dispatch(taskId),
+      backoffEnded: (taskId) => this.#supervisor.backoffEnded(taskId),
+    });
+    this.#lifecycle = new Lifecycle({ store, journal: this.#journal, scheduler: this.#scheduler, clock, logger, publish });
+    this.control = new Control(this.#lifecycle);
+    this.#supervisor = new Supervisor({
+      clock,
+      logger,
+      store,
+      random,
+      lifecycle: this.#lifecycle,
+      scheduler: this.#scheduler,
+      executors: this.executors,
+      owner: this.#owner,
+    });
+    this.#unwatchStrays = watchStrays();
+  }
+
+  /** Makes the task and puts it into the queue; resolves once it is stored. */
+  async submit({ definition, args, priority }: Submission): Promise<Cell> {
+    this.#refuseWhenClosed();
+    const now = this.clock.now();
+    const { retry, tags, name } = definition;
+    const fresh = createSnapshot({ taskId: createId(randomBytes), name, createdAt: now, maxAttempts: retry.maxAttempts, tags, priority });
+    const cell = new Cell({ definition, snapshot: fresh, args, place: null });
+    const creation = this.#creation(cell, "enqueue", now);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#journal.create(creation, (problem) => (problem === null ? resolve() : reject(problem)));
+    await promise;
+    cell.stored = cell.snapshot;
+    this.#lifecycle.hold(cell);
+    this.#lifecycle.queue(cell);
+    return cell;
+  }
+
+  /** Makes the run with all its nodes and lets the roots go; resolves once it is stored. */
+  async startRun(plan: RunPlan): Promise<PipelineDriver> {
+    this.#refuseWhenClosed();
+    const now = this.clock.now();
+    const pending = runSnapshot(plan, createId(randomBytes), now);
+    const run: RunSnapshot = { ...pending, status: "running", version: 1, startedAt: now };
+    const parts = { clock: this.clock, journal: this.#journal, lifecycle: this.#lifecycle, control: this.control, owner: this.#owner };
+    const driver = new PipelineDriver({ ...parts, forget: (ended) => this.#runs.delete(ended.run.runId) }, plan, run);
+    const creations = plan.nodes.map((node, index) => {
+      const { retry, tags, name } = node.definition;
+      const place: NodePlace = driver.place(index);
+      const fresh = createSnapshot({
+        taskId: createId(randomBytes),
+        name,
+        node: node.name,
+        pipelineRunId: run.runId,
+        createdAt: now,
+        maxAttempts: retry.maxAttempts,
+        tags,
+        priority: node.priority,
+      });
+      const cell = new Cell({ definition: node.definition, snapshot: fresh, args: Array.isArray(node.args) ? node.args : undefined, place });
+      driver.add(cell);
+      return this.#creation(cell, "block", now);
+    });
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const events = [runEvent(pending, run, { at: now, by: { trigger: "user:start" } })];
+    this.#journal.createRun({ run, params: plan.params, creations, events }, (problem) => (problem === null ? resolve() : reject(problem)));
+    await promise;
+    this.#runs.set(run.runId, driver);
+    for (const cell of driver.cells) {
+      cell.stored = cell.snapshot;
+      this.#lifecycle.hold(cell);
+    }
+    driver.begin();
+    return driver;
+  }
+
+  run(runId: string): PipelineDriver | undefined {
+    return this.#runs.get(runId);
+  }
+
+  cell(taskId: string): Cell | undefined {
+    return this.#lifecycle.get(taskId);
+  }
+
+  /** The task as memory, for a verb: an ended one is read back from the store. */
+  async cellOf(taskId: string, definitionOf: (name: string) => TaskDefinition): Promise<Cell> {
+    const held = this.#lifecycle.get(taskId);
+    if (held !== undefined) return held;
+    const [row, payload] = await Promise.all([this.store.tasks.get(taskId), this.store.tasks.payload(taskId)]);
+    if (row === undefined) throw unknownTask(taskId);
+    const place = row.pipelineRunId === null ? null : ENDED_RUN;
+    const cell = new Cell({ definition: definitionOf(row.name), snapshot: row, args: payload?.args, place });
+    cell.stored = row;
+    return cell;
+  }
+
+  /** From now on the task is driven here. */
+  hold(cell: Cell): void {
+    this.#refuseWhenClosed();
+    this.#lifecycle.hold(cell);
+  }
+
+  /** The task as stored. */
+  async get(taskId: string): Promise<TaskSnapshot> {
+    const row = await this.store.tasks.get(taskId);
+    if (row === undefined) throw unknownTask(taskId);
+    return row;
+  }
+
+  /**
+   * Waits until the task has a status, and answers with its row. The task never notices.
+   * @param wanted `null`: any terminal one
+   */
+  async wait(taskId: string, wanted: TaskStatus | null, patience: Omit<Patience, "clock" | "what">): Promise<TaskSnapshot> {
+    refuseSelf({ taskId }, "wait");
+    const reached = (snapshot: TaskSnapshot): boolean => snapshot.status === wanted || isTerminal(snapshot.status);
+    const cell = this.#lifecycle.get(taskId);
+    const what = `task ${taskId}: ${wanted === null ? "its end" : `"${wanted}"`}`;
+    const found =
+      cell === undefined ? await this.get(taskId) : await waitWith(async (over) => await until(cell, reached, over), { ...patience, clock: this.clock, what });
+    if (!reached(found)) throw new StoreError(`task ${taskId} is ${found.status} in the store, and nobody here drives it.`);
+    if (wanted !== null && found.status !== wanted) throw impossible(taskId, wanted, found.status);
+    const row = await this.store.tasks.get(taskId);
+    return row !== undefined && row.statusVersion === found.statusVersion ? row : found;
+  }
+
+  /** What is not in order: a store that does not write, bodies that were given up on. */
+  get health(): { readonly degraded: boolean; readonly persistFailures: number; readonly orphans: number } {
+    const { degraded, persistFailures } = this.#journal.health;
+    return { degraded, persistFailures, orphans: this.#supervisor.orphans.size };
+  }
+
+  /** Stops what runs within the grace; leaves what has not begun in a durable store, else cancels it. Safe twice. */
+  async close(graceMs: number = DEFAULTS.stopGraceMs): Promise<void> {
+    this.#closing ??= this.#close(graceMs);
+    await this.#closing;
+  }
+
+  get #owner(): string {
+    return `${this.nodeId}:1`;
+  }
+
+  async #close(graceMs: number): Promise<void> {
+    const { durability } = this.store.supports;
+    this.#scheduler.close();
+    for (const driver of this.#runs.values()) if (driver.run.endedAt === null && !durability) driver.halt("stop", { by: CLOSING, graceMs });
+    const open = [...this.#lifecycle.cells.values()].filter((cell) => !isTerminal(cell.snapshot.status));
+    const ending = open.filter((cell) => holdsSlot(cell.snapshot) || !durability);
+    for (const cell of ending) this.control.haltNow(cell, holdsSlot(cell.snapshot) ? "stop" : "cancel", { by: CLOSING, graceMs });
+    await Promise.allSettled(ending.map(async (cell) => await until(cell, (stored) => isTerminal(stored.status))));
+    await this.#journal.drained();
+    this.#journal.close();
+    this.#unwatchStrays();
+    for (const executor of this.executors.values()) await executor.close();
+    this.bus.close();
+    await this.store.close();
+  }
+
+  #creation(cell: Cell, first: "enqueue" | "block", now: number): Parameters<Journal["create"]>[0] {
+    const created = createdEvent(cell.snapshot);
+    const applied = apply(cell.snapshot, { type: first }, now);
+    if (!applied.ok) throw applied.error;
+    cell.snapshot = applied.snapshot;
+    return { snapshot: applied.snapshot, payload: { args: cell.args, overrides: null }, events: [created, ...eventsOf(applied, now)] };
+  }
+
+  #refuseWhenClosed(): void {
+    if (this.#closing !== null) throw new ControllerClosed("the controller is closed: open another.");
+  }
+}
+
+const ENDED_RUN: NodePlace = {
+  ended() {},
+  upstream: async () => await Promise.reject(new ConfigurationError("the run of this node has ended: its upstream values are in the store only.")),
+  reopen(cell, verb) {
+    throw new InvalidTransition({ taskId: cell.taskId, current: cell.snapshot.status, requested: verb, allowed: [], hint: "the run it belongs to has ended" });
+  },
+};
+
+function unknownTask(taskId: string): UnknownId {
+  return new UnknownId(`no task ${JSON.stringify(taskId)}: the id is wrong, or its history was pruned.`);
+}
+
+function runSnapshot(plan: RunPlan, runId: string, createdAt: number): RunSnapshot {
+  return {
+    runId,
+    name: plan.pipeline,
+    status: "pending",
+    version: 0,
+    requestedAction: null,
+    aggregation: plan.aggregation,
+    priority: plan.priority,
+    nodeCount: plan.nodes.length,
+    createdAt,
+    startedAt: null,
+    endedAt: null,
+  };
+}

@@ -1,0 +1,115 @@
+import { TaskCancelled } from "../../core/errors.ts";
+import type { Clock, Timer } from "../../core/ports/clock.ts";
+import type { ExecutionHandle, LaunchRequest, Settlement, StopRequest } from "../../core/ports/executor.ts";
+import { CancellationToken } from "../cancellation.ts";
+import { RuntimeContext } from "../context.ts";
+import { taskScope } from "../task-scope.ts";
+
+/**
+ * The carrier of one attempt in this very process. It cannot be killed: at the end of the grace the body is
+ * abandoned and that is said, never "stopped". Source §5.4, §13.4, §13.6.
+ */
+export class LocalHandle implements ExecutionHandle {
+  readonly pid = null;
+  readonly settled: Promise<Settlement>;
+  readonly late: Promise<Settlement>;
+  readonly #clock: Clock;
+  readonly #request: LaunchRequest;
+  readonly #token: CancellationToken;
+  readonly #settle: (settlement: Settlement) => void;
+  readonly #settleLate: (settlement: Settlement) => void;
+  #running = true;
+  #abandoned = false;
+  #grace: { readonly endsAt: number; readonly timer: Timer } | null = null;
+
+  constructor(clock: Clock, request: LaunchRequest) {
+    this.#clock = clock;
+    this.#request = request;
+    const { reports } = request;
+    this.#token = new CancellationToken(clock, reports, request.countsIdle);
+    ({ promise: this.settled, resolve: this.#settle } = Promise.withResolvers<Settlement>());
+    ({ promise: this.late, resolve: this.#settleLate } = Promise.withResolvers<Settlement>());
+  }
+
+  get running(): boolean {
+    return this.#running;
+  }
+
+  /** Runs the body: up to its first await before this returns. */
+  begin(): void {
+    if (this.#token.stopWished) {
+      this.#end({ type: "threw", error: new TaskCancelled("stopped before its code began: nothing ran"), noticed: true });
+      return;
+    }
+    const { run, args, taskId, pipelineRunId, name, reports } = this.#request;
+    reports.launched(null);
+    const context = new RuntimeContext(this.#request, this.#token);
+    let returned: unknown;
+    try {
+      returned = taskScope.run({ taskId, pipelineRunId, name, stray: (error) => reports.stray(error) }, () => run(context, ...args));
+    } catch (error) {
+      this.#threw(error);
+      return;
+    }
+    if (isThenable(returned)) this.#follow(returned);
+    else this.#returned(returned);
+  }
+
+  pause(): void {
+    this.#token.pause();
+  }
+
+  resume(): void {
+    this.#token.resume();
+  }
+
+  stop(request: StopRequest): void {
+    if (!this.#running || this.#abandoned) return;
+    this.#token.stop(request.message);
+    const endsAt = this.#clock.monotonic() + request.graceMs;
+    if (this.#grace !== null && this.#grace.endsAt <= endsAt) return;
+    this.#grace?.timer.cancel();
+    this.#grace = { endsAt, timer: this.#clock.setTimer(request.graceMs, () => this.#abandon()) };
+  }
+
+  #follow(promise: PromiseLike<unknown>): void {
+    // `Promise.resolve` also tames thenables that throw or call back twice.
+    Promise.resolve(promise).then(
+      (value) => this.#returned(value),
+      (error: unknown) => this.#threw(error),
+    );
+  }
+
+  #returned(value: unknown): void {
+    this.#end({ type: "returned", value, noticed: this.#token.noticed });
+  }
+
+  #threw(error: unknown): void {
+    this.#end({ type: "threw", error, noticed: this.#token.noticed });
+  }
+
+  #end(settlement: Settlement): void {
+    this.#running = false;
+    this.#grace?.timer.cancel();
+    this.#grace = null;
+    if (this.#abandoned) this.#settleLate(settlement);
+    else this.#settle(settlement);
+  }
+
+  #abandon(): void {
+    if (!this.#running) return;
+    this.#abandoned = true;
+    this.#grace = null;
+    this.#settle({ type: "abandoned" });
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
+  try {
+    return "then" in value && typeof value.then === "function";
+  } catch {
+    // A value that may not even be looked at is a value like any other.
+    return false;
+  }
+}

@@ -1,0 +1,318 @@
+import { ControllerClosed, StoreError } from "../core/errors.ts";
+import type { StoredEvent } from "../core/events.ts";
+import type { Clock, Timer } from "../core/ports/clock.ts";
+import type { Logger } from "../core/ports/logger.ts";
+import type { RunChange, TaskChange, TaskCreation, TaskStore } from "../core/ports/store.ts";
+import type { RunSnapshot } from "../core/run.ts";
+import { toError } from "../core/thrown.ts";
+import { unreachable } from "../core/unreachable.ts";
+
+const RETRY_AFTER_MS = [50, 100, 250, 500, 1_000] as const;
+
+/** How one write ended: `null` for stored; `outcomeMissing` says why a stored row lacks its outcome. */
+export type Stored = (problem: Error | null, outcomeMissing: string | null) => void;
+
+interface Answer {
+  readonly problem: Error | null;
+  readonly outcomeMissing: string | null;
+}
+
+const STORED: Answer = { problem: null, outcomeMissing: null };
+
+interface Creation {
+  readonly op: "create";
+  readonly creation: TaskCreation;
+  readonly stored: Stored;
+}
+
+interface RunCreation {
+  readonly op: "createRun";
+  readonly run: RunSnapshot;
+  readonly params: readonly unknown[];
+  readonly creations: readonly TaskCreation[];
+  readonly events: readonly StoredEvent[];
+  readonly stored: Stored;
+}
+
+interface Change {
+  readonly op: "change";
+  change: TaskChange;
+  /** `null`: nobody waits for it. */
+  stored: Stored | null;
+}
+
+interface ChangeOfRun {
+  readonly op: "changeRun";
+  readonly change: RunChange;
+  readonly stored: Stored | null;
+}
+
+type Write = Creation | RunCreation | Change | ChangeOfRun;
+
+/** What the journal tells of itself. */
+export interface JournalHealth {
+  readonly degraded: boolean;
+  /** Writes that the store could not take at once, since opening. */
+  readonly persistFailures: number;
+  readonly waiting: number;
+}
+
+/** What the journal works with. */
+export interface JournalParts {
+  readonly store: TaskStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Called with what has been stored, in order. */
+  readonly publish: (events: readonly StoredEvent[]) => void;
+}
+
+/**
+ * The only path to the store. Changes of one task that wait together become one; all that waits becomes one
+ * durable write; only then is it published. A store that fails for a while fails no task: what waits keeps
+ * its order until the store is back. Source §4.1 (2), §5.6.
+ */
+export class Journal {
+  readonly #parts: JournalParts;
+  #waiting: Write[] = [];
+  /** The change of each task that is still waiting, so that the next one can join it. */
+  #joinable = new Map<string, Change>();
+  #flushing = false;
+  #scheduled = false;
+  #closed = false;
+  #failures = 0;
+  #failuresInRow = 0;
+  #timer: Timer | null = null;
+  #idle: (() => void)[] = [];
+
+  constructor(parts: JournalParts) {
+    this.#parts = parts;
+  }
+
+  get health(): JournalHealth {
+    return { degraded: this.#failuresInRow > 0, persistFailures: this.#failures, waiting: this.#waiting.length };
+  }
+
+  create(creation: TaskCreation, stored: Stored): void {
+    this.#push({ op: "create", creation, stored });
+  }
+
+  createRun(run: Omit<RunCreation, "op" | "stored">, stored: Stored): void {
+    this.#push({ op: "createRun", ...run, stored });
+  }
+
+  changeRun(change: RunChange, stored: Stored | null = null): void {
+    this.#push({ op: "changeRun", change, stored });
+  }
+
+  change(change: TaskChange, stored: Stored | null = null): void {
+    const { taskId } = change.snapshot;
+    const waiting = this.#joinable.get(taskId);
+    if (waiting === undefined) {
+      const write: Change = { op: "change", change, stored };
+      this.#joinable.set(taskId, write);
+      this.#push(write);
+      return;
+    }
+    waiting.change = joined(waiting.change, change);
+    waiting.stored = both(waiting.stored, stored);
+  }
+
+  /** Resolves when nothing waits to be stored. */
+  async drained(): Promise<void> {
+    if (this.#waiting.length === 0 && !this.#flushing) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#idle.push(resolve);
+    await promise;
+  }
+
+  /** Nothing more is taken. What still waits is told that it was not stored. */
+  close(): void {
+    this.#closed = true;
+    this.#timer?.cancel();
+    for (const write of this.#take()) write.stored?.(new ControllerClosed("the controller closed before this was stored."), null);
+    this.#wakeIdle();
+  }
+
+  #push(write: Write): void {
+    if (this.#closed) {
+      write.stored?.(new ControllerClosed("the controller is closed: open another."), null);
+      return;
+    }
+    this.#waiting.push(write);
+    if (this.#flushing || this.#scheduled || this.#timer !== null) return;
+    this.#scheduled = true;
+    // One microtask later: whatever this turn still decides goes into the same write.
+    queueMicrotask(() => {
+      this.#scheduled = false;
+      void this.#flush();
+    });
+  }
+
+  #take(): Write[] {
+    const writes = this.#waiting;
+    this.#waiting = [];
+    this.#joinable = new Map();
+    return writes;
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#flushing) return;
+    this.#flushing = true;
+    while (this.#waiting.length > 0 && !this.#closed) {
+      const writes = creationsFirst(this.#take());
+      const rest = await this.#write(writes);
+      if (rest.length === 0) continue;
+      this.#waiting = [...rest, ...this.#waiting];
+      this.#retryLater();
+      break;
+    }
+    this.#flushing = false;
+    if (this.#waiting.length === 0) this.#wakeIdle();
+  }
+
+  /** Writes them in order, alike ones together; answers those that the store could not take. */
+  async #write(writes: readonly Write[]): Promise<readonly Write[]> {
+    let from = 0;
+    while (from < writes.length) {
+      const group = groupFrom(writes, from);
+      const problem = await this.#writeGroup(group);
+      if (problem !== null) {
+        this.#failed(problem);
+        return writes.slice(from);
+      }
+      this.#failuresInRow = 0;
+      from += group.length;
+    }
+    return [];
+  }
+
+  /** `null`: each write of the group has its answer. Else the store is out of reach, and none has. */
+  async #writeGroup(group: readonly Write[]): Promise<StoreError | null> {
+    let answers: readonly Answer[];
+    try {
+      answers = await this.#hand(group);
+    } catch (error) {
+      if (error instanceof StoreError && error.transient) return error;
+      return await this.#isolate(group, error);
+    }
+    this.#answer(group, answers);
+    return null;
+  }
+
+  /** The data of one write is at fault: it must not sink the others. */
+  async #isolate(group: readonly Write[], error: unknown): Promise<StoreError | null> {
+    if (group.length === 1) {
+      this.#answer(group, [{ problem: toError(error), outcomeMissing: null }]);
+      return null;
+    }
+    const middle = group.length >> 1;
+    return (await this.#writeGroup(group.slice(0, middle))) ?? (await this.#writeGroup(group.slice(middle)));
+  }
+
+  async #hand(group: readonly Write[]): Promise<readonly Answer[]> {
+    const { store } = this.#parts;
+    const creations: TaskCreation[] = [];
+    const changes: TaskChange[] = [];
+    for (const write of group) {
+      switch (write.op) {
+        case "create":
+          creations.push(write.creation);
+          break;
+        case "createRun":
+          await store.runs.create(write.run, write.params, write.creations, write.events);
+          break;
+        case "change":
+          changes.push(write.change);
+          break;
+        case "changeRun":
+          return [{ problem: await store.runs.commit(write.change), outcomeMissing: null }];
+        default:
+          return unreachable(write);
+      }
+    }
+    if (creations.length > 0) await store.tasks.create(creations);
+    if (changes.length === 0) return [];
+    const results = await store.tasks.commit(changes);
+    return results.map((result) => ({ problem: result.conflict, outcomeMissing: result.outcomeMissing }));
+  }
+
+  #answer(group: readonly Write[], answers: readonly Answer[]): void {
+    const events: StoredEvent[] = [];
+    for (const [index, write] of group.entries()) if ((answers[index] ?? STORED).problem === null) collect(write, events);
+    this.#parts.publish(events);
+    for (const [index, write] of group.entries()) {
+      const { problem, outcomeMissing } = answers[index] ?? STORED;
+      write.stored?.(problem, outcomeMissing);
+    }
+  }
+
+  #failed(problem: StoreError): void {
+    this.#failures += 1;
+    this.#failuresInRow += 1;
+    this.#parts.logger.error("the store could not write; what waits is kept in order and tried again", { problem: problem.message });
+  }
+
+  #retryLater(): void {
+    const delayMs = RETRY_AFTER_MS[Math.min(this.#failuresInRow, RETRY_AFTER_MS.length) - 1] ?? 1_000;
+    this.#timer = this.#parts.clock.setTimer(delayMs, () => {
+      this.#timer = null;
+      void this.#flush();
+    });
+  }
+
+  #wakeIdle(): void {
+    const idle = this.#idle;
+    this.#idle = [];
+    for (const wake of idle) wake();
+  }
+}
+
+/** A change may well have been decided before another task was made: one call can then make all that is new. */
+function creationsFirst(writes: readonly Write[]): readonly Write[] {
+  const rank = (write: Write): number => (write.op === "create" ? 0 : write.op === "createRun" ? 1 : 2);
+  return writes.some((write, index) => index > 0 && rank(write) < rank(writes[index - 1] ?? write)) ? writes.toSorted((a, b) => rank(a) - rank(b)) : writes;
+}
+
+/** The longest run of writes that one call of the store can take. */
+function groupFrom(writes: readonly Write[], from: number): readonly Write[] {
+  const first = writes[from];
+  if (first === undefined || first.op === "createRun" || first.op === "changeRun") return writes.slice(from, from + 1);
+  let end = from + 1;
+  while (end < writes.length && writes[end]?.op === first.op) end += 1;
+  return from === 0 && end === writes.length ? writes : writes.slice(from, end);
+}
+
+function collect(write: Write, events: StoredEvent[]): void {
+  switch (write.op) {
+    case "create":
+      events.push(...write.creation.events);
+      return;
+    case "createRun":
+      for (const creation of write.creations) events.push(...creation.events);
+      events.push(...write.events);
+      return;
+    case "change":
+    case "changeRun":
+      events.push(...write.change.events);
+  }
+}
+
+/** Two changes of one task as one: from what the first expects to where the second leads. */
+function joined(first: TaskChange, second: TaskChange): TaskChange {
+  const args = second.args ?? first.args;
+  const change: TaskChange = {
+    snapshot: second.snapshot,
+    expectVersion: first.expectVersion,
+    events: [...first.events, ...second.events],
+    attempts: [...first.attempts, ...second.attempts],
+  };
+  return args === undefined ? change : { ...change, args };
+}
+
+function both(first: Stored | null, second: Stored | null): Stored | null {
+  if (first === null || second === null) return first ?? second;
+  return (problem, outcomeMissing) => {
+    first(problem, outcomeMissing);
+    second(problem, outcomeMissing);
+  };
+}

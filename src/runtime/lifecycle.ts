@@ -1,0 +1,184 @@
+import type { AttemptRecord } from "../core/attempt.ts";
+import type { TaskError } from "../core/errors.ts";
+import { InternalError, UnknownId } from "../core/errors.ts";
+import type { StoredEvent, TaskEvent, WarningCode } from "../core/events.ts";
+import type { Failure } from "../core/failure.ts";
+import type { LifecycleEvent } from "../core/lifecycle-events.ts";
+import type { Clock } from "../core/ports/clock.ts";
+import type { Logger } from "../core/ports/logger.ts";
+import type { TaskStore } from "../core/ports/store.ts";
+import type { TaskSnapshot } from "../core/snapshot.ts";
+import { holdsSlot } from "../core/snapshot-rules.ts";
+import { apply } from "../core/state-machine.ts";
+import { isTerminal } from "../core/transitions.ts";
+import { eventsOf, warningEvent } from "./audit-events.ts";
+import type { Cell } from "./cell.ts";
+import type { Journal } from "./journal.ts";
+import type { Scheduler } from "./scheduler.ts";
+
+/** What the lifecycle works with. */
+export interface LifecycleParts {
+  readonly store: TaskStore;
+  readonly journal: Journal;
+  readonly scheduler: Scheduler;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly publish: (events: readonly TaskEvent[]) => void;
+}
+
+/** What goes with a change beside the step itself. */
+export interface Along {
+  readonly warning?: { readonly code: WarningCode; readonly message: string; readonly failure?: Failure };
+  /** Called once the step is stored, or could not be. */
+  readonly stored?: (problem: Error | null) => void;
+  readonly args?: readonly unknown[];
+}
+
+const NOTHING_ALONG: Along = Object.freeze({});
+
+/**
+ * Every step of every task this controller drives goes through here: the state machine decides, the journal
+ * writes, the scheduler hears of it. There is no second way. Source §1 (1), §5.2.
+ */
+export class Lifecycle {
+  readonly #parts: LifecycleParts;
+  readonly #cells = new Map<string, Cell>();
+  #warnings = 0;
+
+  constructor(parts: LifecycleParts) {
+    this.#parts = parts;
+  }
+
+  /** The tasks held in memory: those that have not ended, and those whose end is being written. */
+  get cells(): ReadonlyMap<string, Cell> {
+    return this.#cells;
+  }
+
+  get(taskId: string): Cell | undefined {
+    return this.#cells.get(taskId);
+  }
+
+  hold(cell: Cell): void {
+    this.#cells.set(cell.taskId, cell);
+  }
+
+  forget(cell: Cell): void {
+    if (this.#cells.get(cell.taskId) === cell) this.#cells.delete(cell.taskId);
+  }
+
+  /** Applies an event. `null`: accepted, and on its way to the store. Else the refusal; nothing has changed. */
+  apply(cell: Cell, event: LifecycleEvent, along: Along = NOTHING_ALONG): TaskError | null {
+    return this.applyAll(cell, [event], along);
+  }
+
+  /** Applies several events as one commit: all are accepted, or nothing has changed. */
+  applyAll(cell: Cell, sequence: readonly LifecycleEvent[], along: Along = NOTHING_ALONG): TaskError | null {
+    const now = this.#parts.clock.now();
+    const before = cell.snapshot;
+    const events: StoredEvent[] = [];
+    const attempts: AttemptRecord[] = [];
+    let snapshot = before;
+    for (const event of sequence) {
+      const applied = apply(snapshot, event, now);
+      if (!applied.ok) return applied.error;
+      snapshot = applied.snapshot;
+      events.push(...eventsOf(applied, now));
+      if (applied.attempt !== null) attempts.push(applied.attempt);
+    }
+    cell.snapshot = snapshot;
+    if (along.warning !== undefined) events.push(this.#warning(cell, along.warning));
+    this.#write(cell, before, { events, attempts, along });
+    this.#react(cell, before, snapshot);
+    return null;
+  }
+
+  /** Applies an event that must be accepted: a refusal is a bug of ours. */
+  must(cell: Cell, event: LifecycleEvent, along: Along = NOTHING_ALONG): void {
+    const refused = this.apply(cell, event, along);
+    if (refused !== null) throw new InternalError(`task ${cell.taskId}: "${event.type}" was refused: ${refused.message}`, { cause: refused });
+  }
+
+  /** Notes a fact without a step: the version stays. */
+  note(cell: Cell, patch: Partial<Pick<TaskSnapshot, "abandonedBy" | "pid" | "progress" | "lastHeartbeatAt">>, along: Along = NOTHING_ALONG): void {
+    const before = cell.snapshot;
+    cell.snapshot = { ...before, ...patch };
+    const events = along.warning === undefined ? [] : [this.#warning(cell, along.warning)];
+    this.#write(cell, before, { events, attempts: [], along });
+  }
+
+  /** Publishes what is not stored as a step (progress, log lines, output), behind the steps already decided. */
+  publish(cell: Cell, event: TaskEvent): void {
+    if (cell.unstored === 0) this.#parts.publish([event]);
+    else cell.outbox.push(event);
+  }
+
+  /** Puts a warning on a task's record, though it may have ended long ago. */
+  async warn(taskId: string, warning: NonNullable<Along["warning"]>, patch: Parameters<Lifecycle["note"]>[1] = {}): Promise<void> {
+    const cell = this.#cells.get(taskId);
+    if (cell !== undefined) {
+      this.note(cell, patch, { warning });
+      return;
+    }
+    const row = await this.#parts.store.tasks.get(taskId);
+    if (row === undefined) throw new UnknownId(`no task ${taskId}: its history was pruned.`);
+    const snapshot = { ...row, ...patch };
+    const event = warningEvent(snapshot, this.#parts.clock.now(), { ...warning, nth: this.#nextWarning() });
+    this.#parts.journal.change({ snapshot, expectVersion: row.statusVersion, events: [event], attempts: [] }, (problem) => {
+      if (problem !== null) this.#parts.logger.warn("a warning could not be stored", { taskId, problem: problem.message });
+    });
+  }
+
+  #write(
+    cell: Cell,
+    before: TaskSnapshot,
+    what: { readonly events: readonly StoredEvent[]; readonly attempts: Parameters<Journal["change"]>[0]["attempts"]; readonly along: Along },
+  ): void {
+    const snapshot = cell.snapshot;
+    const { args, stored } = what.along;
+    const change = { snapshot, expectVersion: before.statusVersion, events: what.events, attempts: what.attempts };
+    cell.unstored += 1;
+    this.#parts.journal.change(args === undefined ? change : { ...change, args }, (problem, outcomeMissing) => {
+      cell.unstored -= 1;
+      this.#stored(cell, snapshot, problem, outcomeMissing);
+      stored?.(problem);
+    });
+  }
+
+  #stored(cell: Cell, snapshot: TaskSnapshot, problem: Error | null, outcomeMissing: string | null): void {
+    if (problem === null) {
+      cell.tell(outcomeMissing === null ? snapshot : { ...snapshot, outcomeMissing });
+    } else {
+      // The owner of an occupied task is its only writer: a conflict here is a bug, and is said to be one.
+      this.#parts.logger.error("a change of a task was not stored", { taskId: cell.taskId, status: snapshot.status, problem: problem.message });
+      cell.fail(problem);
+    }
+    if (cell.unstored > 0) return;
+    if (cell.outbox.length > 0) this.#parts.publish(cell.outbox.splice(0));
+    if (isTerminal(cell.snapshot.status)) this.forget(cell);
+  }
+
+  /** Keeps the scheduler and the run in step with what was decided. */
+  #react(cell: Cell, before: TaskSnapshot, after: TaskSnapshot): void {
+    const { scheduler } = this.#parts;
+    const wasQueued = before.status === "queued" || before.status === "retry_wait";
+    if (wasQueued && after.status !== "starting") scheduler.remove(cell.taskId);
+    if (holdsSlot(before) && !holdsSlot(after)) scheduler.release(cell.taskId, { keepTags: after.abandonedBy !== null });
+    if (after.status === "queued" || after.status === "retry_wait") this.queue(cell);
+    if (isTerminal(after.status)) cell.place?.ended(cell);
+  }
+
+  /** Hands a task that is queued or backs off to the scheduler. */
+  queue(cell: Cell): void {
+    const { taskId, name, priority, bucket, tags, availableAt, status } = cell.snapshot;
+    this.#parts.scheduler.enqueue({ taskId, name, priority, bucket, tags, availableAt, backoff: status === "retry_wait" });
+  }
+
+  #warning(cell: Cell, warning: NonNullable<Along["warning"]>): StoredEvent {
+    return warningEvent(cell.snapshot, this.#parts.clock.now(), { ...warning, nth: this.#nextWarning() });
+  }
+
+  #nextWarning(): number {
+    this.#warnings += 1;
+    return this.#warnings;
+  }
+}

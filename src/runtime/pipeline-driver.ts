@@ -1,0 +1,293 @@
+import { describeValue } from "../core/describe-value.ts";
+import { ConfigurationError, InvalidTransition, OutcomeMissing } from "../core/errors.ts";
+import type { PipelineRunStatusChanged } from "../core/events.ts";
+import { createFailure } from "../core/failure.ts";
+import type { Failure } from "../core/failure.ts";
+import { at } from "../core/graph-at.ts";
+import { advance, beginRun } from "../core/graph-advance.ts";
+import type { Action, EndAction } from "../core/graph-advance.ts";
+import { nodeIndex } from "../core/graph.ts";
+import { reopenNode } from "../core/graph-revive.ts";
+import { closeRun, createRunState } from "../core/graph-run-state.ts";
+import type { RunState } from "../core/graph-run-state.ts";
+import { isList } from "../core/options.ts";
+import { effectiveOutcome, isOutcome } from "../core/join.ts";
+import type { By } from "../core/lifecycle-events.ts";
+import type { Clock } from "../core/ports/clock.ts";
+import type { RunSnapshot } from "../core/run.ts";
+import { isRunTerminal } from "../core/run.ts";
+import type { RunStatus } from "../core/status.ts";
+import { failureOf } from "../core/thrown.ts";
+import { isTerminal } from "../core/transitions.ts";
+import { unreachable } from "../core/unreachable.ts";
+import type { Cell, NodePlace } from "./cell.ts";
+import type { Control } from "./control.ts";
+import type { Journal } from "./journal.ts";
+import type { Lifecycle } from "./lifecycle.ts";
+import type { RunPlan } from "./run-plan.ts";
+
+/** What a driver works with. */
+export interface DriverParts {
+  readonly clock: Clock;
+  readonly journal: Journal;
+  readonly lifecycle: Lifecycle;
+  readonly control: Control;
+  readonly owner: string;
+  /** The run has ended and that is stored. */
+  readonly forget: (driver: PipelineDriver) => void;
+}
+
+/** Told of each snapshot of the run once it is stored. */
+interface RunWatcher {
+  stored(run: RunSnapshot): void;
+  failed(problem: Error): void;
+}
+
+/**
+ * Drives one run: feeds the pure graph rules with the ends of its nodes and carries out what they answer.
+ * Never recursive: a chain of 20,000 false conditions is a queue. Source §3.3, §5.2.
+ */
+export class PipelineDriver {
+  readonly plan: RunPlan;
+  /** As decided. */
+  run: RunSnapshot;
+  /** As stored. */
+  storedRun: RunSnapshot;
+  readonly #parts: DriverParts;
+  readonly #state: RunState;
+  readonly #cells: Cell[] = [];
+  readonly #watchers = new Set<RunWatcher>();
+  readonly #ends: { readonly node: number; readonly cell: Cell }[] = [];
+  #working = false;
+
+  constructor(parts: DriverParts, plan: RunPlan, run: RunSnapshot) {
+    this.#parts = parts;
+    this.plan = plan;
+    this.run = run;
+    this.storedRun = run;
+    this.#state = createRunState(plan.graph, { aggregation: plan.aggregation });
+  }
+
+  get cells(): readonly Cell[] {
+    return this.#cells;
+  }
+
+  /** The place of the next node, in the order of the plan: it is given its cell by `add`. */
+  place(node: number): NodePlace {
+    return {
+      ended: (cell) => this.#nodeEnded(node, cell),
+      upstream: async (name) => this.#valueOf(this.#upstreamIndex(node, name)),
+      reopen: (cell, verb) => this.#reopen(node, cell, verb),
+    };
+  }
+
+  add(cell: Cell): void {
+    this.#cells.push(cell);
+  }
+
+  /** Lets the roots go. */
+  begin(): void {
+    this.#perform(beginRun(this.#state).actions);
+  }
+
+  /** Resolves with the run as stored once it has ended; rejects when aborted, or when its end cannot be stored. */
+  async ended(signal?: AbortSignal): Promise<RunSnapshot> {
+    if (isRunTerminal(this.storedRun.status)) return this.storedRun;
+    const { promise, resolve, reject } = Promise.withResolvers<RunSnapshot>();
+    const watcher: RunWatcher = {
+      stored: (run) => {
+        if (isRunTerminal(run.status)) resolve(run);
+      },
+      failed: reject,
+    };
+    const onAbort = (): void => reject(signal?.reason);
+    signal?.addEventListener("abort", onAbort, { once: true });
+    this.#watchers.add(watcher);
+    try {
+      return await promise;
+    } finally {
+      this.#watchers.delete(watcher);
+      signal?.removeEventListener("abort", onAbort);
+    }
+  }
+
+  /** `stop` and `cancel` of the whole run: every node that has not ended is told. */
+  halt(verb: "stop" | "cancel", options: { readonly by: By; readonly graceMs?: number }): void {
+    if (isRunTerminal(this.run.status)) {
+      const same = this.run.status === (verb === "stop" ? "stopped" : "cancelled");
+      if (same) return;
+      throw new InvalidTransition({ taskId: this.run.runId, current: this.run.status, requested: verb, allowed: [] });
+    }
+    const open = closeRun(this.#state);
+    if (this.run.status !== "stopping") this.#step("stopping", { requestedAction: verb }, { trigger: `user:${verb}`, ...options.by });
+    this.#haltNodes(open, verb, options);
+  }
+
+  #haltNodes(nodes: readonly number[], verb: "stop" | "cancel", options: { readonly by: By; readonly graceMs?: number }): void {
+    for (const node of nodes) {
+      const cell = at(this.#cells, node);
+      if (!isTerminal(cell.snapshot.status)) this.#parts.control.haltNow(cell, verb, options);
+    }
+  }
+
+  #nodeEnded(node: number, cell: Cell): void {
+    this.#ends.push({ node, cell });
+    this.#work();
+  }
+
+  #perform(actions: readonly Action[]): void {
+    const wasWorking = this.#working;
+    this.#working = true;
+    for (const action of actions) this.#carryOut(action);
+    this.#working = wasWorking;
+    this.#work();
+  }
+
+  #work(): void {
+    if (this.#working) return;
+    this.#working = true;
+    for (let end = this.#ends.shift(); end !== undefined; end = this.#ends.shift()) {
+      const { status, skippedBy } = end.cell.snapshot;
+      if (!isOutcome(status)) continue;
+      for (const action of advance(this.#state, { node: end.node, outcome: effectiveOutcome(status, skippedBy !== null) }).actions) this.#carryOut(action);
+    }
+    this.#working = false;
+  }
+
+  #carryOut(action: Action): void {
+    switch (action.type) {
+      case "ready":
+        this.#release(action.node);
+        return;
+      case "end":
+        this.#end(action);
+        return;
+      case "cancelRest":
+        this.#haltNodes(action.nodes, "cancel", { by: { trigger: action.trigger, actor: "system", reason: action.reason } });
+        return;
+      case "verdict":
+        this.#step(action.status, { requestedAction: null, endedAt: this.#parts.clock.now() }, { trigger: "pipeline:verdict" });
+        return;
+      default:
+        unreachable(action);
+    }
+  }
+
+  /** The node's join is met: its condition and its arguments are worked out once, and stored with the step. */
+  #release(node: number): void {
+    const cell = at(this.#cells, node);
+    const { when, args } = at(this.plan.nodes, node);
+    const { lifecycle, owner } = this.#parts;
+    const up = (upstream: { readonly name: string }): unknown => this.#valueOf(this.#upstreamIndex(node, upstream.name));
+    try {
+      if (when !== null && !checkedCondition(when(up))) {
+        lifecycle.must(cell, { type: "conditionFalse", failure: createFailure({ kind: "condition_false", message: "its condition (when) was false" }) });
+        return;
+      }
+      if (typeof args === "function") cell.args = checkedArgs(args(up));
+    } catch (error) {
+      // It fails by itself, takes no slot and is not retried.
+      const failure = { ...failureOf(error), retryable: false };
+      const refused = lifecycle.applyAll(cell, [
+        { type: "enqueue" },
+        { type: "dispatch", owner, executor: cell.definition.executor },
+        { type: "failed", failure, retryAt: null },
+      ]);
+      if (refused !== null) throw refused;
+      return;
+    }
+    lifecycle.must(cell, { type: "enqueue" }, typeof args === "function" && cell.args !== undefined ? { args: cell.args } : {});
+  }
+
+  #end(action: EndAction): void {
+    const cell = at(this.#cells, action.node);
+    if (isTerminal(cell.snapshot.status)) return;
+    const failure = this.#endFailure(action);
+    const type = action.kind === "condition_false" ? "conditionFalse" : "dependencyFailed";
+    this.#parts.lifecycle.must(cell, type === "conditionFalse" ? { type, failure } : { type, to: action.to, failure });
+  }
+
+  #endFailure({ kind, upstream }: EndAction): Failure {
+    const names = upstream.map((node) => {
+      const { snapshot } = at(this.#cells, node);
+      return `${snapshot.node ?? snapshot.name} (${snapshot.status}, ${snapshot.taskId})`;
+    });
+    const verb = kind === "condition_false" ? "was skipped" : "did not succeed";
+    return createFailure({ kind, message: `what it depends on ${verb}: ${names.join(", ")}`, name: kind === "dependency_failed" ? "DependencyFailed" : kind });
+  }
+
+  #upstreamIndex(node: number, name: string): number {
+    const index = nodeIndex(this.plan.graph, name);
+    if (at(this.plan.graph.upstream, node).includes(index)) return index;
+    throw new ConfigurationError(`node "${at(this.plan.nodes, node).name}" reads ${describeValue(name)}, which is not one of its deps. Add it there.`);
+  }
+
+  #valueOf(node: number): unknown {
+    const { snapshot } = at(this.#cells, node);
+    const name = at(this.plan.nodes, node).name;
+    if (snapshot.outcomeMissing !== null && snapshot.outcome === undefined) {
+      throw new OutcomeMissing(`node "${name}" has no outcome to read: ${snapshot.outcomeMissing}.`);
+    }
+    return snapshot.status === "succeeded" || snapshot.skippedBy !== null ? snapshot.outcome : undefined;
+  }
+
+  #reopen(node: number, cell: Cell, verb: string): void {
+    if (isRunTerminal(this.run.status)) {
+      throw new InvalidTransition({
+        taskId: cell.taskId,
+        current: cell.snapshot.status,
+        requested: verb,
+        allowed: [],
+        hint: "the run it belongs to has ended",
+      });
+    }
+    reopenNode(this.#state, node);
+  }
+
+  #step(to: RunStatus, patch: Partial<RunSnapshot>, by: By): void {
+    const before = this.run;
+    const at = this.#parts.clock.now();
+    this.run = { ...before, ...patch, status: to, version: before.version + 1 };
+    const run = this.run;
+    this.#parts.journal.changeRun({ snapshot: run, expectVersion: before.version, events: [runEvent(before, run, { at, by })] }, (problem) =>
+      this.#stored(run, problem),
+    );
+  }
+
+  #stored(run: RunSnapshot, problem: Error | null): void {
+    if (problem === null) this.storedRun = run;
+    for (const watcher of this.#watchers) {
+      if (problem === null) watcher.stored(run);
+      else watcher.failed(problem);
+    }
+    if (isRunTerminal(run.status)) this.#parts.forget(this);
+  }
+}
+
+/** The event of a run's step. */
+export function runEvent(before: RunSnapshot, after: RunSnapshot, { at, by }: { readonly at: number; readonly by: By }): PipelineRunStatusChanged {
+  return {
+    type: "PipelineRunStatusChanged",
+    eventId: `${after.runId}:${after.version}`,
+    at,
+    taskId: null,
+    pipelineRunId: after.runId,
+    name: after.name,
+    from: before.status,
+    to: after.status,
+    trigger: by.trigger ?? "pipeline:step",
+    actor: by.actor ?? "system",
+    reason: by.reason ?? null,
+    version: after.version,
+  };
+}
+
+function checkedCondition(value: unknown): boolean {
+  if (typeof value === "boolean") return value;
+  throw new ConfigurationError(`when must return true or false, at once; it returned ${describeValue(value)}.`);
+}
+
+function checkedArgs(value: unknown): readonly unknown[] {
+  if (isList(value)) return value;
+  throw new ConfigurationError(`args must return the tuple of arguments as an array; it returned ${describeValue(value)}.`);
+}

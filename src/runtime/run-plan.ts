@@ -1,0 +1,27 @@
+import type { Graph } from "../core/graph.ts";
+import type { AggregationPolicy } from "../core/policies/aggregation.ts";
+import type { TaskDefinition } from "./task-definition.ts";
+
+/** Reads the value of an upstream node. */
+export type UpstreamReader = (node: { readonly name: string }) => unknown;
+
+/** One node of a run, ready to be driven. */
+export interface NodePlan {
+  readonly name: string;
+  readonly definition: TaskDefinition;
+  readonly priority: number;
+  /** Fixed arguments, or a function of the upstream values. */
+  readonly args: readonly unknown[] | ((up: UpstreamReader) => unknown);
+  readonly when: ((up: UpstreamReader) => unknown) | null;
+}
+
+/** A pipeline built for one run. */
+export interface RunPlan {
+  readonly pipeline: string;
+  readonly params: readonly unknown[];
+  readonly graph: Graph;
+  /** In the order of the graph's nodes. */
+  readonly nodes: readonly NodePlan[];
+  readonly aggregation: AggregationPolicy;
+  readonly priority: number;
+}

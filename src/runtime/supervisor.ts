@@ -1,0 +1,178 @@
+import { ConfigurationError } from "../core/errors.ts";
+import { createFailure } from "../core/failure.ts";
+import { decideRetry } from "../core/policies/retry.ts";
+import type { Clock } from "../core/ports/clock.ts";
+import type { Executor, Settlement } from "../core/ports/executor.ts";
+import type { Logger } from "../core/ports/logger.ts";
+import type { TaskStore } from "../core/ports/store.ts";
+import type { Progress } from "../core/progress.ts";
+import { holdsSlot } from "../core/snapshot-rules.ts";
+import { failureOf } from "../core/thrown.ts";
+import { unreachable } from "../core/unreachable.ts";
+import { judgeSettlement } from "../core/verdict.ts";
+import type { Verdict } from "../core/verdict.ts";
+import { Attempt } from "./attempt.ts";
+import type { AttemptParts } from "./attempt.ts";
+import type { Cell } from "./cell.ts";
+import type { Lifecycle } from "./lifecycle.ts";
+import type { Scheduler } from "./scheduler.ts";
+
+/** What the supervisor works with. */
+export interface SupervisorParts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly store: TaskStore;
+  readonly lifecycle: Lifecycle;
+  readonly scheduler: Scheduler;
+  readonly executors: ReadonlyMap<string, Executor>;
+  /** A number in [0, 1): for jitter. */
+  readonly random: () => number;
+  /** `nodeId:epoch`: who owns what runs here. */
+  readonly owner: string;
+}
+
+/** Each task from its dispatch to its verdict: begins attempts, reads how they ended, decides on the next. Source §5.2, §5.5. */
+export class Supervisor {
+  readonly #parts: SupervisorParts;
+  readonly #attemptParts: AttemptParts;
+  readonly #orphans = new Set<Attempt>();
+  #events = 0;
+
+  constructor(parts: SupervisorParts) {
+    this.#parts = parts;
+    this.#attemptParts = {
+      clock: parts.clock,
+      lifecycle: parts.lifecycle,
+      touch: (cell, progress) => this.#touch(cell, progress),
+      settled: (attempt, settlement) => this.#settled(attempt, settlement),
+      lateSettled: (attempt, settlement) => this.#late(attempt, settlement),
+      stray: (attempt, error) => this.#stray(attempt, error),
+      nextEventNumber: () => (this.#events += 1),
+    };
+  }
+
+  /** Bodies that were given up on and still run. */
+  get orphans(): ReadonlySet<Attempt> {
+    return this.#orphans;
+  }
+
+  /** The scheduler has a slot for the task: the attempt begins once that is stored. */
+  dispatch(taskId: string): void {
+    const { lifecycle, scheduler, owner, logger } = this.#parts;
+    const cell = lifecycle.get(taskId);
+    if (cell === undefined) {
+      scheduler.release(taskId);
+      return;
+    }
+    const executor = this.#parts.executors.get(cell.definition.executor);
+    if (executor === undefined) throw new ConfigurationError(`there is no executor "${cell.definition.executor}".`);
+    const refused = lifecycle.apply(cell, { type: "dispatch", owner, executor: executor.kind }, { stored: (problem) => this.#launch(cell, problem) });
+    if (refused !== null) {
+      scheduler.release(taskId);
+      logger.error("a queued task could not be begun", { taskId, problem: refused.message });
+      return;
+    }
+    cell.attempt = new Attempt(this.#attemptParts, cell, executor);
+  }
+
+  /** The backoff of a task has ended and no slot is free: it waits in the queue like any other. */
+  backoffEnded(taskId: string): void {
+    const cell = this.#parts.lifecycle.get(taskId);
+    if (cell !== undefined) this.#parts.lifecycle.must(cell, { type: "backoffElapsed" });
+  }
+
+  #launch(cell: Cell, problem: Error | null): void {
+    const { attempt } = cell;
+    if (attempt === null || attempt.number !== cell.snapshot.attempt || !holdsSlot(cell.snapshot)) return;
+    if (problem !== null) {
+      this.#conclude(
+        cell,
+        judgeSettlement({
+          status: cell.snapshot.status,
+          requestedAction: cell.snapshot.requestedAction,
+          settlement: { type: "threw", error: problem, noticed: false },
+          timeout: null,
+        }),
+      );
+    } else {
+      attempt.launch();
+    }
+  }
+
+  #settled(attempt: Attempt, settlement: Settlement): void {
+    const { cell } = attempt;
+    cell.attempt = null;
+    if (settlement.type === "abandoned") this.#orphans.add(attempt);
+    const { status, requestedAction } = cell.snapshot;
+    this.#conclude(cell, judgeSettlement({ status, requestedAction, settlement, timeout: attempt.timeout }));
+  }
+
+  #conclude(cell: Cell, verdict: Verdict): void {
+    const { lifecycle } = this.#parts;
+    switch (verdict.type) {
+      case "succeeded":
+        lifecycle.must(cell, { type: "succeeded", outcome: verdict.value });
+        return;
+      case "ended":
+        lifecycle.must(cell, verdict);
+        return;
+      case "lost":
+        lifecycle.must(cell, verdict);
+        return;
+      case "failed":
+        this.#failed(cell, verdict);
+        return;
+      default:
+        unreachable(verdict);
+    }
+  }
+
+  #failed(cell: Cell, verdict: Extract<Verdict, { readonly type: "failed" }>): void {
+    const { lifecycle, clock, random } = this.#parts;
+    const { attempt, maxAttempts, status } = cell.snapshot;
+    cell.error = verdict.error;
+    const decision = decideRetry({ policy: cell.definition.retry, attempt, maxAttempts, failure: verdict.failure, error: verdict.error, random });
+    const failure = !decision.retry && decision.reason === "invalid-policy" ? decision.failure : verdict.failure;
+    const retryAt = decision.retry && status !== "stopping" ? clock.now() + decision.delayMs : null;
+    const trigger = retryAt !== null ? "retry:backoff" : decision.retry || decision.reason !== "exhausted" || maxAttempts === 1 ? undefined : "retry:exhausted";
+    const discarded =
+      "discarded" in verdict ? { warning: { code: "late_result_discarded", message: "what it returned after its time was up is discarded" } as const } : {};
+    lifecycle.must(cell, { type: "failed", failure, retryAt, ...(trigger === undefined ? {} : { trigger }) }, discarded);
+  }
+
+  /** An abandoned body has ended after all: that is recorded, and changes nothing else. Source §13.4. */
+  #late(attempt: Attempt, settlement: Settlement): void {
+    if (settlement.type === "abandoned") return;
+    this.#orphans.delete(attempt);
+    const { cell, number } = attempt;
+    this.#parts.scheduler.releaseTags(cell.taskId);
+    const how = settlement.type === "returned" ? "returned; what it returned is discarded" : "threw";
+    const failure = settlement.type === "threw" ? failureOf(settlement.error) : createFailure({ kind: "lost", message: "its late end is only for the record" });
+    this.#record(
+      cell.taskId,
+      { code: "abandoned_body_ended", message: `the abandoned body of attempt ${number} has ended: it ${how}`, failure },
+      { abandonedBy: null },
+    );
+  }
+
+  #stray(attempt: Attempt, error: unknown): void {
+    const { cell, number } = attempt;
+    const failure = failureOf(error);
+    this.#parts.logger.error("a task left a rejection that nobody awaited", { taskId: cell.taskId, name: cell.snapshot.name, problem: failure.message });
+    this.#record(cell.taskId, { code: "stray_rejection", message: `attempt ${number} left a rejection that nobody awaited: ${failure.message}`, failure });
+  }
+
+  #record(taskId: string, warning: Parameters<Lifecycle["warn"]>[1], patch: Parameters<Lifecycle["warn"]>[2] = {}): void {
+    this.#parts.lifecycle.warn(taskId, warning, patch).catch((problem: unknown) => {
+      this.#parts.logger.warn("a warning could not be recorded", { taskId, warning: warning.message, problem: failureOf(problem).message });
+    });
+  }
+
+  #touch(cell: Cell, progress: Progress): void {
+    const { store, owner, logger } = this.#parts;
+    cell.snapshot = { ...cell.snapshot, progress };
+    store.tasks.touch([{ taskId: cell.taskId, owner, attempt: cell.snapshot.attempt, progress, heartbeatAt: progress.updatedAt }]).catch((problem: unknown) => {
+      logger.warn("progress could not be stored", { taskId: cell.taskId, problem: failureOf(problem).message });
+    });
+  }
+}

@@ -1,0 +1,14 @@
+import type { ResolvedRetryPolicy } from "../core/policies/retry.ts";
+import type { ResolvedTimeoutPolicy } from "../core/policies/timeout.ts";
+import type { TaskBody } from "../core/ports/executor.ts";
+
+/** A registered task with its options checked and its defaults filled in. Holds no execution state. Source §13.3. */
+export interface TaskDefinition {
+  readonly name: string;
+  readonly run: TaskBody;
+  /** The kind of its executor. */
+  readonly executor: string;
+  readonly retry: ResolvedRetryPolicy;
+  readonly timeout: ResolvedTimeoutPolicy;
+  readonly tags: readonly string[];
+}

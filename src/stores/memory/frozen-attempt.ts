@@ -1,0 +1,21 @@
+import type { AttemptRecord } from "../../core/attempt.ts";
+import { frozenFailure } from "./frozen-failure.ts";
+
+/** A frozen copy. Written out, field by field: several times as fast as what copies any object. */
+export function frozenAttempt(attempt: AttemptRecord): AttemptRecord {
+  const copy: AttemptRecord = {
+    taskId: attempt.taskId,
+    epoch: attempt.epoch,
+    attempt: attempt.attempt,
+    executor: attempt.executor,
+    pid: attempt.pid,
+    owner: attempt.owner,
+    startedAt: attempt.startedAt,
+    endedAt: attempt.endedAt,
+    durationMs: attempt.durationMs,
+    endedAs: attempt.endedAs,
+    failure: frozenFailure(attempt.failure),
+    forced: attempt.forced,
+  };
+  return Object.freeze(copy);
+}

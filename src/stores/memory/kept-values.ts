@@ -1,0 +1,49 @@
+import { ConfigurationError } from "../../core/errors.ts";
+import type { TaskSnapshot } from "../../core/snapshot.ts";
+import { decodeValue, encodeValue } from "../codec.ts";
+
+/** A snapshot's values as text, and why one of them is not there. */
+export interface KeptOutcome {
+  readonly outcome: string | undefined;
+  readonly partialOutcome: string | undefined;
+  readonly missing: string | null;
+}
+
+/**
+ * The arguments as text.
+ * @throws ConfigurationError that names the path of what cannot be stored, or the size and the limit
+ */
+export function encodeArgs(args: readonly unknown[] | undefined, maxBytes: number): string | undefined {
+  if (args === undefined) return undefined;
+  return args.length === 0 ? "[]" : encodeValue(args, { root: "args", maxBytes });
+}
+
+/** The arguments that the text holds, made anew each time. */
+export function decodeArgs(text: string | undefined): readonly unknown[] | undefined {
+  if (text === undefined) return undefined;
+  const args = decodeValue(text);
+  return Array.isArray(args) ? args : undefined;
+}
+
+/** The values of a snapshot as text. Never throws: a task has ended as it has, whatever it returned. */
+export function keepOutcome(snapshot: TaskSnapshot, maxBytes: number): KeptOutcome {
+  const outcome = tryEncode(snapshot.outcome, "outcome", maxBytes);
+  const partialOutcome = tryEncode(snapshot.partialOutcome, "partialOutcome", maxBytes);
+  return { outcome: outcome.text, partialOutcome: partialOutcome.text, missing: outcome.missing ?? partialOutcome.missing };
+}
+
+interface Tried {
+  readonly text: string | undefined;
+  readonly missing: string | null;
+}
+
+const NOTHING: Tried = { text: undefined, missing: null };
+
+function tryEncode(value: unknown, root: string, maxBytes: number): Tried {
+  if (value === undefined) return NOTHING;
+  try {
+    return { text: encodeValue(value, { root, maxBytes }), missing: null };
+  } catch (error) {
+    return { text: undefined, missing: error instanceof ConfigurationError ? error.message : `${root} cannot be stored: ${String(error)}` };
+  }
+}

@@ -1,0 +1,92 @@
+import { ConcurrencyConflict } from "../../core/errors.ts";
+import { CHANGE_MADE } from "../../core/ports/store.ts";
+import type { ChangeResult, Page, StatusCounts, TaskChange, TaskCreation, TaskFacet, TaskPayload, TaskQuery, Touch } from "../../core/ports/store.ts";
+import type { TaskSnapshot } from "../../core/snapshot.ts";
+import { isTerminal } from "../../core/transitions.ts";
+import { decodeValue } from "../codec.ts";
+import { withAttempts } from "./attempt-list.ts";
+import { frozenRow } from "./frozen-row.ts";
+import { decodeArgs, encodeArgs, keepOutcome } from "./kept-values.ts";
+import type { MemoryData } from "./memory-data.ts";
+import type { Session } from "./session.ts";
+import { addTasks, prepareTasks } from "./task-making.ts";
+import { countTasks, findTasks } from "./task-search.ts";
+
+/** Rows and their values, in memory. Source §5.6. */
+export class MemoryTasks implements TaskFacet {
+  readonly #session: Session;
+
+  constructor(session: Session) {
+    this.#session = session;
+  }
+
+  async create(creations: readonly TaskCreation[]): Promise<void> {
+    const data = this.#session.data();
+    addTasks(data, prepareTasks(data.tasks, creations, this.#session.maxValueBytes));
+  }
+
+  async commit(changes: readonly TaskChange[]): Promise<readonly ChangeResult[]> {
+    const data = this.#session.data();
+    // All that can fail comes before the first change is made.
+    const argTexts = changes.map((change) => encodeArgs(change.args, this.#session.maxValueBytes));
+    return changes.map((change, index) => this.#apply(data, change, argTexts[index]));
+  }
+
+  async get(taskId: string): Promise<TaskSnapshot | undefined> {
+    const record = this.#session.data().tasks.find(taskId);
+    if (record === undefined) return undefined;
+    const { row, outcome, partialOutcome } = record;
+    return outcome === undefined && partialOutcome === undefined
+      ? row
+      : Object.freeze({ ...row, outcome: decodeOptional(outcome), partialOutcome: decodeOptional(partialOutcome) });
+  }
+
+  async payload(taskId: string): Promise<TaskPayload | undefined> {
+    const record = this.#session.data().tasks.find(taskId);
+    if (record === undefined) return undefined;
+    const overrides = record.overrides === undefined ? null : decodeValue(record.overrides);
+    return Object.freeze({ args: decodeArgs(record.args), overrides });
+  }
+
+  async query(query: TaskQuery): Promise<Page<TaskSnapshot>> {
+    return findTasks(this.#session.data().tasks, query);
+  }
+
+  async counts(query: Omit<TaskQuery, "limit" | "cursor">): Promise<StatusCounts> {
+    return countTasks(this.#session.data().tasks, query);
+  }
+
+  async touch(touches: readonly Touch[]): Promise<void> {
+    const { tasks } = this.#session.data();
+    for (const { taskId, owner, attempt, progress, heartbeatAt } of touches) {
+      const record = tasks.find(taskId);
+      if (record === undefined) continue;
+      const { row } = record;
+      if (row.owner !== owner || row.attempt !== attempt || isTerminal(row.status)) continue;
+      const touched = { ...row, progress: progress ?? row.progress, lastHeartbeatAt: heartbeatAt ?? row.lastHeartbeatAt };
+      tasks.replace(record, frozenRow(touched, row.outcomeMissing));
+    }
+  }
+
+  #apply(data: MemoryData, change: TaskChange, args: string | undefined): ChangeResult {
+    const { snapshot, expectVersion, events, attempts } = change;
+    const record = data.tasks.find(snapshot.taskId);
+    if (record === undefined || record.row.statusVersion !== expectVersion) {
+      return { conflict: new ConcurrencyConflict(snapshot.taskId, expectVersion, record?.row.statusVersion ?? null), outcomeMissing: null };
+    }
+    const isWithoutValues = snapshot.outcome === undefined && snapshot.partialOutcome === undefined;
+    const kept = isWithoutValues ? null : keepOutcome(snapshot, this.#session.maxValueBytes);
+    const missing = kept?.missing ?? null;
+    data.tasks.replace(record, frozenRow(snapshot, missing ?? snapshot.outcomeMissing));
+    record.outcome = kept?.outcome;
+    record.partialOutcome = kept?.partialOutcome;
+    if (args !== undefined) record.args = args;
+    if (attempts.length > 0) record.attempts = withAttempts(record.attempts, attempts);
+    for (const event of events) data.log.append(event, record, record.run?.positions ?? null);
+    return missing === null ? CHANGE_MADE : { conflict: null, outcomeMissing: missing };
+  }
+}
+
+function decodeOptional(text: string | undefined): unknown {
+  return text === undefined ? undefined : decodeValue(text);
+}
