@@ -2,8 +2,23 @@ import type { Failure } from "./failure.ts";
 import type { TaskSnapshot } from "./snapshot.ts";
 import type { TaskStatus } from "./status.ts";
 
+/**
+ * When an attempt was asked to stop or pause, and when its body met that (a checkpoint, an aborted signal). Epoch
+ * milliseconds; `null`: it was not, or has not been seen. How a stop was settled is `endedAt`.
+ */
+export interface AttemptTimes {
+  readonly stopAskedAt: number | null;
+  readonly stopSeenAt: number | null;
+  /** Of the last pause. */
+  readonly pauseAskedAt: number | null;
+  readonly pauseSeenAt: number | null;
+}
+
+/** Nothing was asked. */
+export const NO_TIMES: AttemptTimes = Object.freeze({ stopAskedAt: null, stopSeenAt: null, pauseAskedAt: null, pauseSeenAt: null });
+
 /** What became of one attempt; `null` ends mean that it still runs. Appended, then closed once. Source §2.2. */
-export interface AttemptRecord {
+export interface AttemptRecord extends AttemptTimes {
   readonly taskId: string;
   readonly epoch: number;
   readonly attempt: number;
@@ -36,6 +51,7 @@ export function openAttempt(snapshot: TaskSnapshot): AttemptRecord {
     endedAs: null,
     failure: null,
     forced: false,
+    ...NO_TIMES,
   };
 }
 

@@ -1,3 +1,5 @@
+import { NO_TIMES } from "../core/attempt.ts";
+import type { AttemptTimes } from "../core/attempt.ts";
 import { formatDuration } from "../core/duration.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import type { LogLevel, TaskEvent } from "../core/events.ts";
@@ -20,6 +22,9 @@ export interface AttemptParts {
   readonly clock: Clock;
   readonly lifecycle: Lifecycle;
   readonly touch: (cell: Cell, progress: Progress) => void;
+  readonly beat: (cell: Cell) => void;
+  /** The folder of the attempt that the task is in. */
+  readonly artifactsOf: (cell: Cell) => string;
   /** The attempt has its verdict to get. */
   readonly settled: (attempt: Attempt, settlement: Settlement) => void;
   /** An abandoned body has ended after all. */
@@ -32,6 +37,8 @@ export interface AttemptParts {
 export class Attempt implements CarrierReports, LiveAttempt {
   readonly cell: Cell;
   readonly number: number;
+  /** When it was asked to stop or pause, and when the body met that. */
+  readonly times: { -readonly [Key in keyof AttemptTimes]: AttemptTimes[Key] } = { ...NO_TIMES };
   /** The timeout that has asked the body to end. */
   timeout: FiredTimeout | null = null;
   readonly #parts: AttemptParts;
@@ -57,6 +64,16 @@ export class Attempt implements CarrierReports, LiveAttempt {
     }
   }
 
+  /** Is the body on its carrier, and the carrier there? */
+  get alive(): boolean {
+    return this.#handle?.running ?? false;
+  }
+
+  /** Does its carrier say by itself that it is alive? */
+  get beatsItself(): boolean {
+    return this.#executor.supports.beats;
+  }
+
   get supportsPause(): boolean {
     return this.#executor.supports.pause;
   }
@@ -80,12 +97,15 @@ export class Attempt implements CarrierReports, LiveAttempt {
   stop(graceMs: number, message: string): void {
     this.#pauseTimer?.cancel();
     this.#deadlines?.end();
+    this.times.stopAskedAt ??= this.#parts.clock.now();
     this.#stopWish = { graceMs, message };
     this.#handle?.stop(this.#stopWish);
   }
 
   pause(timeoutMs: number): void {
     this.#atLaunch = null;
+    this.times.pauseAskedAt = this.#parts.clock.now();
+    this.times.pauseSeenAt = null;
     this.#handle?.pause();
     this.#pauseTimer?.cancel();
     this.#pauseTimer = this.#parts.clock.setTimer(timeoutMs, () => this.#pauseTimedOut(timeoutMs));
@@ -118,12 +138,26 @@ export class Attempt implements CarrierReports, LiveAttempt {
   pauseReached(): void {
     if (this.#over || this.cell.snapshot.status !== "pausing") return;
     this.#pauseTimer?.cancel();
+    this.times.pauseSeenAt = this.#parts.clock.now();
     this.#parts.lifecycle.must(this.cell, { type: "pauseReached" });
     this.#deadlines?.paused();
   }
 
+  stopSeen(): void {
+    this.times.stopSeenAt ??= this.#parts.clock.now();
+  }
+
   active(): void {
     this.#deadlines?.active();
+  }
+
+  beat(): void {
+    if (!this.#over) this.#parts.beat(this.cell);
+  }
+
+  save(state: unknown): void {
+    // Given up on or forced away: what it still says must not reach the next attempt.
+    if (!this.#over) this.cell.saved = state;
   }
 
   progress(report: ProgressReport): void {
@@ -162,7 +196,10 @@ export class Attempt implements CarrierReports, LiveAttempt {
       run: definition.run,
       args: args ?? [],
       deadlineAt: () => this.#deadlineAt(),
-      countsIdle: definition.timeout.idleMs !== null,
+      idleMs: definition.timeout.idleMs,
+      module: definition.module,
+      saved: this.cell.saved,
+      artifacts: this.#parts.artifactsOf(this.cell),
       upstream: async (node) => await upstreamOf(place, snapshot.name, node),
       reports: this,
     };

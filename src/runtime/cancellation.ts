@@ -1,4 +1,4 @@
-import { TaskCancelled } from "../core/errors.ts";
+import { ConfigurationError, TaskCancelled } from "../core/errors.ts";
 import type { Clock } from "../core/ports/clock.ts";
 
 const RESOLVED: Promise<void> = Promise.resolve();
@@ -13,9 +13,26 @@ const CHECKS_PER_READING = 16;
 export interface TokenListener {
   /** A checkpoint holds the body. */
   pauseReached(): void;
+  /** The body has met the stop. */
+  stopSeen(): void;
+  /** The carrier is alive. */
+  beat(): void;
   /** The body has come by; only told where somebody counts idle time. */
   active(): void;
 }
+
+/** Where wishes arrive from outside this thread, though its event loop may not turn. */
+export interface Inbox {
+  /** Has anything been sent since the last `drain`? Costs some nanoseconds. */
+  readonly changed: boolean;
+  /** Takes what has been sent: the token is told of it before this returns. */
+  drain(): void;
+  /** Sleeps without using the CPU until something is sent, or for `ms`. */
+  sleep(ms: number): void;
+}
+
+/** How often a body that sleeps in `checkpointSync` says that its carrier is alive. */
+const BEAT_MS = 5_000;
 
 /**
  * What is wished of one attempt, as its body can see it: a stop, a pause. Made for one attempt and thrown
@@ -25,6 +42,7 @@ export class CancellationToken {
   readonly #clock: Clock;
   readonly #listener: TokenListener;
   readonly #countsIdle: boolean;
+  readonly #inbox: Inbox | null;
   #stopError: TaskCancelled | null = null;
   #pauseWished = false;
   #gate: { readonly promise: Promise<void>; readonly open: () => void } | null = null;
@@ -33,10 +51,11 @@ export class CancellationToken {
   #checksLeft = CHECKS_PER_READING;
   #yieldedAt: number;
 
-  constructor(clock: Clock, listener: TokenListener, countsIdle: boolean) {
+  constructor(clock: Clock, listener: TokenListener, options: { readonly countsIdle: boolean; readonly inbox?: Inbox }) {
     this.#clock = clock;
     this.#listener = listener;
-    this.#countsIdle = countsIdle;
+    this.#countsIdle = options.countsIdle;
+    this.#inbox = options.inbox ?? null;
     this.#yieldedAt = clock.monotonic();
   }
 
@@ -49,18 +68,28 @@ export class CancellationToken {
     return this.#stopError !== null;
   }
 
+  /** Throws what a checkpoint would throw, once a stop was asked for. */
+  throwIfStopped(): void {
+    if (this.#stopError !== null) this.#throwStop(this.#stopError);
+  }
+
   /** The body asks for the signal: from now on it may notice. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
-    if (this.#stopError !== null && !this.#controller.signal.aborted) this.#controller.abort(this.#stopError);
+    if (this.#stopError !== null && !this.#controller.signal.aborted) {
+      this.#listener.stopSeen();
+      this.#controller.abort(this.#stopError);
+    }
     return this.#controller.signal;
   }
 
   stop(message: string): void {
     if (this.#stopError !== null) return;
     this.#stopError = new TaskCancelled(message);
-    this.#controller?.abort(this.#stopError);
     this.#openGate();
+    if (this.#controller === null) return;
+    this.#listener.stopSeen();
+    this.#controller.abort(this.#stopError);
   }
 
   pause(): void {
@@ -75,10 +104,33 @@ export class CancellationToken {
   /** Where pause and stop take hold. Nothing asked: a resolved promise, no allocation. */
   checkpoint(): Promise<void> {
     if (this.#countsIdle) this.#listener.active();
+    if (this.#inbox?.changed === true) this.#inbox.drain();
     if (this.#stopError !== null || this.#pauseWished) return this.#hold();
     if (--this.#checksLeft > 0) return RESOLVED;
     this.#checksLeft = CHECKS_PER_READING;
     return this.#clock.monotonic() - this.#yieldedAt < YIELD_AFTER_MS ? RESOLVED : this.#giveWay();
+  }
+
+  /** Where pause and stop take hold in synchronous code; needs another thread to hear from. */
+  checkpointSync(): void {
+    const inbox = this.#inbox;
+    if (inbox === null) {
+      throw new ConfigurationError('ctx.checkpointSync() works in a thread or process only: here it could hear nothing. Use "await ctx.checkpoint()", or executor: "thread".');
+    }
+    if (this.#countsIdle) this.#listener.active();
+    if (inbox.changed || this.#stopError !== null || this.#pauseWished) this.#holdSync(inbox);
+  }
+
+  #holdSync(inbox: Inbox): void {
+    inbox.drain();
+    while (this.#stopError === null && this.#pauseWished) {
+      // Said again after each waking: a resume and a new pause may have come together.
+      this.#listener.pauseReached();
+      inbox.sleep(BEAT_MS);
+      this.#listener.beat();
+      inbox.drain();
+    }
+    if (this.#stopError !== null) this.#throwStop(this.#stopError);
   }
 
   async #giveWay(): Promise<void> {
@@ -93,9 +145,13 @@ export class CancellationToken {
       this.#listener.pauseReached();
       await this.#gate.promise;
     }
-    if (this.#stopError === null) return;
+    if (this.#stopError !== null) this.#throwStop(this.#stopError);
+  }
+
+  #throwStop(error: TaskCancelled): never {
+    if (!this.#checkpointThrew) this.#listener.stopSeen();
     this.#checkpointThrew = true;
-    throw this.#stopError;
+    throw error;
   }
 
   #openGate(): void {

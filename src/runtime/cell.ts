@@ -1,3 +1,4 @@
+import type { AttemptTimes } from "../core/attempt.ts";
 import type { TaskEvent } from "../core/events.ts";
 import type { By } from "../core/lifecycle-events.ts";
 import type { TaskSnapshot } from "../core/snapshot.ts";
@@ -21,6 +22,9 @@ export interface NodePlace {
 
 /** The attempt under way, as the control plane sees it. */
 export interface LiveAttempt {
+  readonly times: AttemptTimes;
+  readonly alive: boolean;
+  readonly beatsItself: boolean;
   readonly number: number;
   readonly supportsPause: boolean;
   launch(): void;
@@ -42,6 +46,8 @@ export class Cell {
   stored: TaskSnapshot | null = null;
   args: readonly unknown[] | undefined;
   attempt: LiveAttempt | null = null;
+  /** What the last attempt saved for the next one. */
+  saved: unknown;
   /** What the last attempt threw, while it is in memory: the `cause` of the error that `result` throws. */
   error: unknown;
   /** Writes decided and not yet stored. */

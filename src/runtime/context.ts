@@ -1,17 +1,25 @@
 import { ConfigurationError } from "../core/errors.ts";
 import type { LogLevel } from "../core/events.ts";
 import type { LaunchRequest } from "../core/ports/executor.ts";
-import type { TaskContext, TaskLog } from "../core/ports/task-context.ts";
+import type { Artifacts, TaskContext, TaskLog, TrackOptions } from "../core/ports/task-context.ts";
 import type { ProgressReport } from "../core/progress.ts";
+import { AttemptArtifacts } from "./artifacts.ts";
 import type { CancellationToken } from "./cancellation.ts";
+import { clone } from "./clone.ts";
+import { track } from "./track.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 const NO_FIELDS: Fields = Object.freeze({});
 
-class RequestLog implements TaskLog {
-  readonly #request: LaunchRequest;
+/** What a context needs of the attempt, in this thread or another. */
+export type ContextSource = Pick<LaunchRequest, "taskId" | "pipelineRunId" | "name" | "attempt" | "fencingToken" | "deadlineAt" | "saved" | "artifacts" | "upstream"> & {
+  readonly reports: Pick<LaunchRequest["reports"], "progress" | "log" | "emit" | "save">;
+};
 
-  constructor(request: LaunchRequest) {
+class RequestLog implements TaskLog {
+  readonly #request: ContextSource;
+
+  constructor(request: ContextSource) {
     this.#request = request;
   }
 
@@ -38,13 +46,16 @@ class RequestLog implements TaskLog {
 
 /** The context of one attempt in this process: the token on one side, the reports on the other. */
 export class RuntimeContext implements TaskContext {
-  readonly #request: LaunchRequest;
+  readonly #request: ContextSource;
   readonly #token: CancellationToken;
   #log: TaskLog | null = null;
+  #artifacts: Artifacts | null = null;
+  #saved: unknown;
 
-  constructor(request: LaunchRequest, token: CancellationToken) {
+  constructor(request: ContextSource, token: CancellationToken) {
     this.#request = request;
     this.#token = token;
+    this.#saved = request.saved;
   }
 
   get taskId(): string {
@@ -89,6 +100,30 @@ export class RuntimeContext implements TaskContext {
 
   checkpoint(): Promise<void> {
     return this.#token.checkpoint();
+  }
+
+  checkpointSync(): void {
+    this.#token.checkpointSync();
+  }
+
+  track<Item>(items: Iterable<Item> | AsyncIterable<Item>, options?: TrackOptions): AsyncGenerator<Item, void, undefined> {
+    return track(this, items, options);
+  }
+
+  get artifacts(): Artifacts {
+    this.#artifacts ??= new AttemptArtifacts(this.#request.artifacts);
+    return this.#artifacts;
+  }
+
+  get saved(): unknown {
+    return this.#saved;
+  }
+
+  save(state: unknown): void {
+    // A copy: what the task does to its object afterwards is not saved. What cannot be copied is refused here.
+    const copy = clone(state, "ctx.save(state)");
+    this.#saved = copy;
+    this.#request.reports.save(copy);
   }
 
   upstream(node: string): Promise<unknown> {

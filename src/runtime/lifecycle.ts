@@ -83,7 +83,7 @@ export class Lifecycle {
       if (!applied.ok) return applied.error;
       snapshot = applied.snapshot;
       events.push(...eventsOf(applied, now));
-      if (applied.attempt !== null) attempts.push(applied.attempt);
+      if (applied.attempt !== null) attempts.push({ ...applied.attempt, ...cell.attempt?.times });
     }
     cell.snapshot = snapshot;
     if (along.warning !== undefined) events.push(this.#warning(cell, along.warning));

@@ -3,27 +3,45 @@ import { taskScope } from "./task-scope.ts";
 let users = 0;
 
 /**
- * A rejection that nobody awaited is swallowed only where the async context attributes it to a task, and is
- * recorded there. Everything else keeps the host's own crash rule: a library must not change it.
+ * A rejection or exception that nobody awaited is swallowed only where the async context attributes it to a
+ * task, and is recorded there. Everything else keeps the host's own crash rule: a library must not change it.
  */
 export function watchStrays(): () => void {
   users += 1;
-  if (users === 1) process.on("unhandledRejection", onRejection);
+  if (users === 1) {
+    process.on("unhandledRejection", onRejection);
+    process.on("uncaughtException", onException);
+  }
   let watching = true;
   return () => {
     if (!watching) return;
     watching = false;
     users -= 1;
-    if (users === 0) process.off("unhandledRejection", onRejection);
+    if (users === 0) unwatch();
   };
+}
+
+function unwatch(): void {
+  process.off("unhandledRejection", onRejection);
+  process.off("uncaughtException", onException);
 }
 
 function onRejection(reason: unknown): void {
   const scope = taskScope.getStore();
-  if (scope !== undefined) {
-    scope.stray(reason);
-    return;
-  }
-  // Our listener would silence Node's default; thrown from here it takes the same way out as without us.
-  if (process.listenerCount("unhandledRejection") === 1) throw reason;
+  if (scope !== undefined) scope.stray(reason);
+  else if (process.listenerCount("unhandledRejection") === 1) crash(reason);
+}
+
+function onException(error: unknown): void {
+  const scope = taskScope.getStore();
+  if (scope !== undefined) scope.stray(error);
+  else if (process.listenerCount("uncaughtException") === 1) crash(error);
+}
+
+/** With our listeners gone, an error thrown anew takes the way it would have taken without us. */
+function crash(error: unknown): void {
+  unwatch();
+  setImmediate(() => {
+    throw error;
+  });
 }

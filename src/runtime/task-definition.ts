@@ -8,6 +8,8 @@ export interface TaskDefinition {
   readonly run: TaskBody;
   /** The kind of its executor. */
   readonly executor: string;
+  /** The URL of the module that exports it; `null`: it can only run in this process. */
+  readonly module: string | null;
   readonly retry: ResolvedRetryPolicy;
   readonly timeout: ResolvedTimeoutPolicy;
   readonly tags: readonly string[];

@@ -14,6 +14,10 @@ export interface ExecutorSupports {
   readonly kill: boolean;
   /** Closures and arguments by reference. */
   readonly closures: boolean;
+  /** Synchronous code in a loop blocks nobody else, and `checkpointSync` reaches it. */
+  readonly syncCheckpoint: boolean;
+  /** The carrier itself says that it is alive; else the supervisor looks. */
+  readonly beats: boolean;
 }
 
 /** The body of a task as the executor calls it: the context first. */
@@ -25,11 +29,17 @@ export interface CarrierReports {
   launched(pid: number | null): void;
   /** A checkpoint holds the body. */
   pauseReached(): void;
+  /** The body has met a stop: a checkpoint threw, or its signal was aborted. */
+  stopSeen(): void;
   /** Moved by the task itself: it is not idle. */
   active(): void;
+  /** The carrier is alive; says nothing about the task. */
+  beat(): void;
   progress(report: ProgressReport): void;
   log(level: LogLevel, message: string, fields: Readonly<Record<string, unknown>>): void;
   emit(kind: string, payload: unknown): void;
+  /** What the next attempt is to go on from. */
+  save(state: unknown): void;
   /** A rejection or exception of the body's that nobody awaited, during the attempt or after it. */
   stray(error: unknown): void;
 }
@@ -42,11 +52,17 @@ export interface LaunchRequest {
   readonly attempt: number;
   readonly fencingToken: number;
   readonly run: TaskBody;
+  /** The URL of the module that exports the task; `null`: it can only run in this process. */
+  readonly module: string | null;
   readonly args: readonly unknown[];
   /** When this attempt must have ended, epoch milliseconds; read anew each time, since pauses move it. */
   readonly deadlineAt: () => number | null;
-  /** Somebody counts how long the task has been idle: each sign of life is to be reported. */
-  readonly countsIdle: boolean;
+  /** So long without a sign of life and the task counts as idle; `null`: nobody counts, and none need be reported. */
+  readonly idleMs: number | null;
+  /** What an earlier attempt saved; `undefined`: nothing. */
+  readonly saved: unknown;
+  /** The folder of this attempt's artifacts; made when it is first used. */
+  readonly artifacts: string;
   /** The value of an upstream node, by name. */
   readonly upstream: (node: string) => Promise<unknown>;
   readonly reports: CarrierReports;
@@ -87,10 +103,21 @@ export interface ExecutionHandle {
   stop(request: StopRequest): void;
 }
 
+/** A task that an executor is to carry, as its definition says. */
+export interface CarriedTask {
+  readonly name: string;
+  readonly module: string | null;
+}
+
 /** A kind of carrier. Source §5.4, §13. */
 export interface Executor {
   readonly kind: string;
   readonly supports: ExecutorSupports;
+  /**
+   * Called once on opening with the tasks registered for it: refuses what it could never run
+   * (`ConfigurationError`), and may warm itself up.
+   */
+  prepare?(tasks: readonly CarriedTask[]): Promise<void>;
   launch(request: LaunchRequest): ExecutionHandle;
   close(): Promise<void>;
 }

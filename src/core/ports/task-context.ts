@@ -8,6 +8,26 @@ export interface TaskLog {
   error(message: string, fields?: Readonly<Record<string, unknown>>): void;
 }
 
+/** The files of one attempt. */
+export interface Artifacts {
+  /** Its path; the folder is made when the first file is. */
+  readonly folder: string;
+  /**
+   * The path of a file in it, whose folder then exists. The name may have sub-folders (`parts/1.csv`).
+   * @throws ConfigurationError for a name that would lead outside, or that no file system takes
+   */
+  path(name: string): string;
+  /** Writes a file in one step: it is there whole, or as it was before. Gives its path. */
+  write(name: string, content: string | Uint8Array): Promise<string>;
+}
+
+/** Options of `track`. */
+export interface TrackOptions {
+  readonly unit?: string;
+  /** Default: the length of the list, where it has one. */
+  readonly total?: number;
+}
+
 /**
  * The one thing that is injected into a task: made by the executor for one attempt, passed as the first
  * argument. Source §3.3.
@@ -37,6 +57,22 @@ export interface TaskContext {
    * loop blocks the whole process: use a thread or a process for it.
    */
   checkpoint(): Promise<void>;
+  /**
+   * The same for synchronous code in a thread or process: a busy loop hears pause and stop here, and costs no CPU
+   * while paused. Throws `ConfigurationError` in an `inline` or `async` task, which has no other thread to hear from.
+   */
+  checkpointSync(): void;
+  /**
+   * Goes through the items with a checkpoint and progress at each: `for await (const row of ctx.track(rows))`.
+   * `total` is the length where there is one.
+   */
+  track<Item>(items: Iterable<Item> | AsyncIterable<Item>, options?: TrackOptions): AsyncGenerator<Item, void, undefined>;
+  /** The folder of this attempt's files: a retry never meets what a broken attempt left. */
+  readonly artifacts: Artifacts;
+  /** Keeps a state for the next attempt: a retried backfill goes on where it was. Plain values; the last one counts. */
+  save(state: unknown): void;
+  /** What the last attempt saved; `undefined`: nothing. */
+  readonly saved: unknown;
   /** The value of an upstream node of this run, by the node's name. Throws `OutcomeMissing` where it has none. */
   upstream(node: string): Promise<unknown>;
   /** Sends a value to those who watch (`TaskOutput`). */

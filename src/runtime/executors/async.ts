@@ -5,7 +5,7 @@ import { LocalHandle } from "./local-handle.ts";
 /** Runs tasks on this process's event loop: the default. Source §13.2. */
 export class AsyncExecutor implements Executor {
   readonly kind = "async";
-  readonly supports = { pause: true, kill: false, closures: true } as const;
+  readonly supports = { pause: true, kill: false, closures: true, syncCheckpoint: false, beats: false } as const;
   readonly #clock: Clock;
 
   constructor(clock: Clock) {

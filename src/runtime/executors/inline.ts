@@ -5,7 +5,7 @@ import { LocalHandle } from "./local-handle.ts";
 /** Runs tasks in the dispatch turn itself: for short, plain steps. It cannot be paused, and says so. Source §13.2. */
 export class InlineExecutor implements Executor {
   readonly kind = "inline";
-  readonly supports = { pause: false, kill: false, closures: true } as const;
+  readonly supports = { pause: false, kill: false, closures: true, syncCheckpoint: false, beats: false } as const;
   readonly #clock: Clock;
 
   constructor(clock: Clock) {

@@ -1,9 +1,10 @@
 import { TaskCancelled } from "../../core/errors.ts";
-import type { Clock, Timer } from "../../core/ports/clock.ts";
+import type { Clock } from "../../core/ports/clock.ts";
 import type { ExecutionHandle, LaunchRequest, Settlement, StopRequest } from "../../core/ports/executor.ts";
 import { CancellationToken } from "../cancellation.ts";
 import { RuntimeContext } from "../context.ts";
 import { taskScope } from "../task-scope.ts";
+import { StopSequence } from "./stop-sequence.ts";
 
 /**
  * The carrier of one attempt in this very process. It cannot be killed: at the end of the grace the body is
@@ -13,20 +14,19 @@ export class LocalHandle implements ExecutionHandle {
   readonly pid = null;
   readonly settled: Promise<Settlement>;
   readonly late: Promise<Settlement>;
-  readonly #clock: Clock;
   readonly #request: LaunchRequest;
   readonly #token: CancellationToken;
+  readonly #stop: StopSequence;
   readonly #settle: (settlement: Settlement) => void;
   readonly #settleLate: (settlement: Settlement) => void;
   #running = true;
   #abandoned = false;
-  #grace: { readonly endsAt: number; readonly timer: Timer } | null = null;
 
   constructor(clock: Clock, request: LaunchRequest) {
-    this.#clock = clock;
     this.#request = request;
     const { reports } = request;
-    this.#token = new CancellationToken(clock, reports, request.countsIdle);
+    this.#token = new CancellationToken(clock, reports, { countsIdle: request.idleMs !== null });
+    this.#stop = new StopSequence(clock, { ask: (message) => this.#token.stop(message), lastResort: () => this.#abandon() });
     ({ promise: this.settled, resolve: this.#settle } = Promise.withResolvers<Settlement>());
     ({ promise: this.late, resolve: this.#settleLate } = Promise.withResolvers<Settlement>());
   }
@@ -64,12 +64,7 @@ export class LocalHandle implements ExecutionHandle {
   }
 
   stop(request: StopRequest): void {
-    if (!this.#running || this.#abandoned) return;
-    this.#token.stop(request.message);
-    const endsAt = this.#clock.monotonic() + request.graceMs;
-    if (this.#grace !== null && this.#grace.endsAt <= endsAt) return;
-    this.#grace?.timer.cancel();
-    this.#grace = { endsAt, timer: this.#clock.setTimer(request.graceMs, () => this.#abandon()) };
+    if (this.#running && !this.#abandoned) this.#stop.request(request);
   }
 
   #follow(promise: PromiseLike<unknown>): void {
@@ -90,8 +85,7 @@ export class LocalHandle implements ExecutionHandle {
 
   #end(settlement: Settlement): void {
     this.#running = false;
-    this.#grace?.timer.cancel();
-    this.#grace = null;
+    this.#stop.end();
     if (this.#abandoned) this.#settleLate(settlement);
     else this.#settle(settlement);
   }
@@ -99,7 +93,6 @@ export class LocalHandle implements ExecutionHandle {
   #abandon(): void {
     if (!this.#running) return;
     this.#abandoned = true;
-    this.#grace = null;
     this.#settle({ type: "abandoned" });
   }
 }

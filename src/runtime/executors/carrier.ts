@@ -1,0 +1,171 @@
+import { recordError, reviveError } from "../../core/error-record.ts";
+import { ConfigurationError } from "../../core/errors.ts";
+import type { Clock } from "../../core/ports/clock.ts";
+import { unreachable } from "../../core/unreachable.ts";
+import { CancellationToken } from "../cancellation.ts";
+import type { Inbox } from "../cancellation.ts";
+import { uncloneable } from "../clone.ts";
+import { RuntimeContext } from "../context.ts";
+import { ProgressThrottle } from "../progress-throttle.ts";
+import { taskScope } from "../task-scope.ts";
+import { loadTask } from "./load-task.ts";
+import type { FromCarrier, Job, ToCarrier } from "./protocol.ts";
+
+/** The carrier's own end of the line to its supervisor. */
+export interface CarrierPort {
+  post(message: FromCarrier): void;
+  readonly inbox: Inbox;
+  /** It has been told to end, and nothing is left to do. */
+  retire(): void;
+}
+
+interface Running {
+  readonly job: Job;
+  readonly token: CancellationToken;
+  deadlineAt: number | null;
+  readonly asked: Map<number, { readonly resolve: (value: unknown) => void; readonly reject: (error: unknown) => void }>;
+}
+
+/**
+ * What runs in a thread or child: loads the task's own module, looks the task up by its name, runs one attempt
+ * at a time, and passes everything on. The same for both; they differ in the line alone. Source §13.8.
+ */
+export class Carrier {
+  readonly #clock: Clock;
+  readonly #port: CarrierPort;
+  #running: Running | null = null;
+  #calls = 0;
+
+  constructor(clock: Clock, port: CarrierPort) {
+    this.#clock = clock;
+    this.#port = port;
+  }
+
+  receive(message: ToCarrier): void {
+    const running = this.#running;
+    switch (message.type) {
+      case "load":
+        void this.#load(message.tasks);
+        return;
+      case "run":
+        void this.#run(message.job);
+        return;
+      case "stop":
+        running?.token.stop(message.message);
+        return;
+      case "pause":
+        running?.token.pause();
+        return;
+      case "resume":
+        running?.token.resume();
+        return;
+      case "deadline":
+        if (running !== null) running.deadlineAt = message.at;
+        return;
+      case "answer": {
+        const question = running?.asked.get(message.call);
+        running?.asked.delete(message.call);
+        if (message.answer.ok) question?.resolve(message.answer.value);
+        else question?.reject(reviveError(message.answer.error));
+        return;
+      }
+      case "retire":
+        this.#port.retire();
+        return;
+      default:
+        unreachable(message);
+    }
+  }
+
+  async #load(tasks: readonly { readonly module: string; readonly name: string }[]): Promise<void> {
+    try {
+      for (const { module, name } of tasks) await loadTask(module, name);
+      this.#port.post({ type: "loaded", error: null });
+    } catch (error) {
+      this.#port.post({ type: "loaded", error: recordError(error) });
+    }
+  }
+
+  async #run(job: Job): Promise<void> {
+    const token = this.#token(job);
+    const running: Running = { job, token, deadlineAt: job.deadlineAt, asked: new Map() };
+    this.#running = running;
+    const progress = new ProgressThrottle(this.#clock, ({ done, total, unit, message }) => this.#post({ type: "progress", report: reportOf({ done, total, unit, message }) }));
+    let end: FromCarrier;
+    try {
+      const run = await loadTask(job.module, job.name);
+      token.throwIfStopped();
+      this.#port.post({ type: "launched" });
+      const context = new RuntimeContext({ ...job, deadlineAt: () => running.deadlineAt, upstream: async (node) => await this.#ask(running, node), reports: this.#reports(progress) }, token);
+      const scope = { taskId: job.taskId, pipelineRunId: job.pipelineRunId, name: job.name, stray: (error: unknown) => this.#stray(job, error) };
+      const value = await taskScope.run(scope, async () => await run(context, ...job.args));
+      end = { type: "returned", value, noticed: token.noticed };
+    } catch (error) {
+      end = { type: "threw", error: recordError(error), noticed: token.noticed };
+    }
+    progress.flush();
+    this.#running = null;
+    this.#end(end);
+  }
+
+  #token(job: Job): CancellationToken {
+    let saidAt = Number.NEGATIVE_INFINITY;
+    const listener = {
+      pauseReached: () => this.#port.post({ type: "pauseReached" }),
+      stopSeen: () => this.#port.post({ type: "stopSeen" }),
+      beat: () => this.#port.post({ type: "beat" }),
+      active: () => {
+        const now = this.#clock.monotonic();
+        if (now - saidAt < (job.activeGapMs ?? 0)) return;
+        saidAt = now;
+        this.#port.post({ type: "active" });
+      },
+    };
+    return new CancellationToken(this.#clock, listener, { countsIdle: job.activeGapMs !== null, inbox: this.#port.inbox });
+  }
+
+  #reports(progress: ProgressThrottle): ConstructorParameters<typeof RuntimeContext>[0]["reports"] {
+    return {
+      progress: (report) => progress.report(report),
+      log: (level, message, fields) => this.#post({ type: "log", level, message, fields }),
+      emit: (kind, payload) => this.#post({ type: "emit", kind, payload }),
+      save: (state) => this.#post({ type: "save", state }),
+    };
+  }
+
+  async #ask(running: Running, node: string): Promise<unknown> {
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const call = (this.#calls += 1);
+    running.asked.set(call, { resolve, reject });
+    this.#port.post({ type: "ask", call, node });
+    return await promise;
+  }
+
+  #stray(job: Job, error: unknown): void {
+    this.#port.post({ type: "stray", taskId: job.taskId, error: recordError(error) });
+  }
+
+  /** Something the task said that may not be copyable: that is the task's error, where it said it. */
+  #post(message: FromCarrier): void {
+    try {
+      this.#port.post(message);
+    } catch (error) {
+      if (message.type === "log") throw uncloneable(message.fields, "ctx.log: fields", error);
+      if (message.type === "emit") throw uncloneable(message.payload, `ctx.emit: payload of ${JSON.stringify(message.kind)}`, error);
+      throw error;
+    }
+  }
+
+  #end(end: FromCarrier): void {
+    try {
+      this.#port.post(end);
+    } catch (error) {
+      const refused = end.type === "returned" ? uncloneable(end.value, "result", error) : new ConfigurationError("what the task threw cannot be passed on.", { cause: error });
+      this.#port.post({ type: "threw", error: recordError(refused), noticed: false });
+    }
+  }
+}
+
+function reportOf({ done, total, unit, message }: { readonly done: number | null; readonly total: number | null; readonly unit: string | null; readonly message: string | null }): { done?: number; total?: number; unit?: string; message?: string } {
+  return { ...(done === null ? {} : { done }), ...(total === null ? {} : { total }), ...(unit === null ? {} : { unit }), ...(message === null ? {} : { message }) };
+}

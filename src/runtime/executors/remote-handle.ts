@@ -1,0 +1,202 @@
+import { recordError, reviveError } from "../../core/error-record.ts";
+import { createFailure } from "../../core/failure.ts";
+import type { Failure } from "../../core/failure.ts";
+import type { Clock, Timer } from "../../core/ports/clock.ts";
+import type { ExecutionHandle, LaunchRequest, Settlement, StopRequest } from "../../core/ports/executor.ts";
+import { unreachable } from "../../core/unreachable.ts";
+import type { CarrierLink, CarrierListener } from "./carrier-link.ts";
+import type { CarrierExit, FromCarrier, Job, JobEnd } from "./protocol.ts";
+import { StopSequence } from "./stop-sequence.ts";
+
+/** A carrier that was killed and does not go (a thread caught in native code) is given up on after so long. */
+const KILL_TAKES_AT_MOST_MS = 2_000;
+
+/** What a handle needs of its executor. */
+export interface RemoteCarrier {
+  readonly link: CarrierLink;
+  readonly job: Job;
+  /** How the carrier is called in messages: `worker thread`, `child process`. */
+  readonly word: string;
+  /** The body has ended and the carrier is whole: it can be used again or sent home. */
+  giveBack(): void;
+  /** The error for a job that cannot be sent, naming what in it cannot. */
+  refusal(error: unknown): Error;
+  /** The carrier is gone or not to be trusted: it is to be replaced. */
+  discard(): void;
+}
+
+/** The carrier of one attempt outside this thread: it can be killed, and that is a known end. Source §13.7, §13.10. */
+export class RemoteHandle implements ExecutionHandle, CarrierListener {
+  readonly settled: Promise<Settlement>;
+  readonly late: Promise<Settlement>;
+  readonly #clock: Clock;
+  readonly #request: LaunchRequest;
+  readonly #carrier: RemoteCarrier;
+  readonly #stop: StopSequence;
+  readonly #settle: (settlement: Settlement) => void;
+  readonly #settleLate: (settlement: Settlement) => void;
+  #state: "going" | "killing" | "abandoned" | "over" = "going";
+  #began = false;
+  /** We have sent a signal or killed it: its end is our doing. */
+  #forced = false;
+  #killTimer: Timer | null = null;
+
+  constructor(clock: Clock, request: LaunchRequest, carrier: RemoteCarrier) {
+    this.#clock = clock;
+    this.#request = request;
+    this.#carrier = carrier;
+    ({ promise: this.settled, resolve: this.#settle } = Promise.withResolvers<Settlement>());
+    ({ promise: this.late, resolve: this.#settleLate } = Promise.withResolvers<Settlement>());
+    this.#stop = new StopSequence(clock, {
+      ask: (message) => carrier.link.post({ type: "stop", message }),
+      warn: () => this.#warn(),
+      lastResort: () => this.#kill(),
+    });
+  }
+
+  get running(): boolean {
+    return this.#state !== "over" && this.#carrier.link.alive;
+  }
+
+  get pid(): number | null {
+    return this.#carrier.link.pid;
+  }
+
+  /** Hands over the job. What cannot be sent is said at once, with the advice. */
+  begin(): void {
+    this.#carrier.link.listener = this;
+    try {
+      this.#carrier.link.post({ type: "run", job: this.#carrier.job });
+    } catch (error) {
+      // It has heard nothing of the job, so it is as good as before.
+      this.#carrier.giveBack();
+      this.#finish({ type: "threw", error: this.#carrier.refusal(error), noticed: false });
+    }
+  }
+
+  pause(): void {
+    this.#tell({ type: "pause" });
+  }
+
+  resume(): void {
+    this.#tell({ type: "resume" });
+    // What was paused has more time now.
+    this.#tell({ type: "deadline", at: this.#request.deadlineAt() });
+  }
+
+  stop(request: StopRequest): void {
+    if (this.#state === "going") this.#stop.request(request);
+  }
+
+  message(message: FromCarrier): void {
+    const { reports } = this.#request;
+    switch (message.type) {
+      case "launched":
+        this.#began = true;
+        reports.launched(this.pid);
+        this.#tell({ type: "deadline", at: this.#request.deadlineAt() });
+        return;
+      case "pauseReached":
+        reports.pauseReached();
+        return;
+      case "stopSeen":
+        reports.stopSeen();
+        return;
+      case "active":
+        reports.active();
+        return;
+      case "beat":
+        reports.beat();
+        return;
+      case "progress":
+        reports.progress(message.report);
+        return;
+      case "log":
+        reports.log(message.level, message.message, message.fields);
+        return;
+      case "emit":
+        reports.emit(message.kind, message.payload);
+        return;
+      case "output":
+        reports.emit(message.stream, message.text);
+        return;
+      case "save":
+        reports.save(message.state);
+        return;
+      case "stray":
+        reports.stray(reviveError(message.error));
+        return;
+      case "ask":
+        void this.#answer(message.call, message.node);
+        return;
+      case "returned":
+      case "threw":
+        this.#ended(message);
+        return;
+      case "loaded":
+        return;
+      default:
+        unreachable(message);
+    }
+  }
+
+  exited(exit: CarrierExit): void {
+    this.#carrier.discard();
+    this.#finish(this.#forced ? { type: "killed", exitCode: exit.exitCode, signal: exit.signal } : { type: "died", failure: this.#death(exit) });
+  }
+
+  #ended(end: JobEnd): void {
+    // Killed already: the verdict is the kill's, whatever still comes through. Source §13.4.
+    if (this.#state === "killing" || this.#state === "over") return;
+    this.#carrier.giveBack();
+    this.#finish(end.type === "returned" ? end : { type: "threw", error: reviveError(end.error), noticed: end.noticed });
+  }
+
+  #finish(settlement: Settlement): void {
+    if (this.#state === "over") return;
+    const wasAbandoned = this.#state === "abandoned";
+    this.#state = "over";
+    this.#stop.end();
+    this.#killTimer?.cancel();
+    if (wasAbandoned) this.#settleLate(settlement);
+    else this.#settle(settlement);
+  }
+
+  #warn(): void {
+    this.#forced = true;
+    this.#carrier.link.warn();
+  }
+
+  #kill(): void {
+    this.#state = "killing";
+    this.#forced = true;
+    this.#killTimer = this.#clock.setTimer(KILL_TAKES_AT_MOST_MS, () => this.#giveUp());
+    this.#carrier.link.kill();
+  }
+
+  #giveUp(): void {
+    this.#state = "abandoned";
+    this.#carrier.discard();
+    this.#settle({ type: "abandoned" });
+  }
+
+  #tell(message: Parameters<CarrierLink["post"]>[0]): void {
+    if (this.#state === "going") this.#carrier.link.post(message);
+  }
+
+  async #answer(call: number, node: string): Promise<void> {
+    try {
+      const value = await this.#request.upstream(node);
+      this.#tell({ type: "answer", call, answer: { ok: true, value } });
+    } catch (error) {
+      this.#tell({ type: "answer", call, answer: { ok: false, error: recordError(error) } });
+    }
+  }
+
+  #death({ exitCode, signal, reason }: CarrierExit): Failure {
+    const how = reason ?? (signal === null ? `exited with code ${exitCode ?? "unknown"}` : `was ended by ${signal}`);
+    const extent = this.#began ? "the outcome is unknown, side effects are possible" : "nothing ran";
+    const message = `the ${this.#carrier.word} ${how} without an outcome: ${extent}`;
+    return createFailure({ kind: "nonzero_exit", message, exitCode, signal, retryable: true });
+  }
+}

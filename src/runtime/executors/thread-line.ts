@@ -1,0 +1,43 @@
+import { receiveMessageOnPort } from "node:worker_threads";
+import type { MessagePort } from "node:worker_threads";
+import type { Inbox } from "../cancellation.ts";
+import type { ToCarrier } from "./protocol.ts";
+
+/** How many messages have been sent to the carrier: a shared counter that a busy loop can look at. */
+export const SENT = 0;
+
+/** The shared memory of one carrier. */
+export function sharedCounter(): Int32Array<SharedArrayBuffer> {
+  return new Int32Array(new SharedArrayBuffer(4));
+}
+
+/**
+ * Where a carrier hears its supervisor though its event loop may not turn: the messages wait at the port, and a
+ * shared counter says that there are some. Sleeping costs no CPU.
+ */
+export class PortInbox implements Inbox {
+  readonly #port: MessagePort;
+  readonly #counter: Int32Array;
+  readonly #receive: (message: ToCarrier) => void;
+  #seen: number;
+
+  constructor(port: MessagePort, counter: Int32Array, receive: (message: ToCarrier) => void) {
+    this.#port = port;
+    this.#counter = counter;
+    this.#receive = receive;
+    this.#seen = Atomics.load(counter, SENT);
+  }
+
+  get changed(): boolean {
+    return Atomics.load(this.#counter, SENT) !== this.#seen;
+  }
+
+  drain(): void {
+    this.#seen = Atomics.load(this.#counter, SENT);
+    for (let next = receiveMessageOnPort(this.#port); next !== undefined; next = receiveMessageOnPort(this.#port)) this.#receive(next.message as ToCarrier);
+  }
+
+  sleep(ms: number): void {
+    Atomics.wait(this.#counter, SENT, this.#seen, ms);
+  }
+}

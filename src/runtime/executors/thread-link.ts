@@ -1,0 +1,112 @@
+import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
+import type { MessagePort, ResourceLimits } from "node:worker_threads";
+import type { Clock } from "../../core/ports/clock.ts";
+import { failureOf } from "../../core/thrown.ts";
+import type { CarrierListener } from "./carrier-link.ts";
+import type { PooledLink } from "./carrier-pool.ts";
+import { entryUrl } from "./entry-url.ts";
+import { OutputLines } from "./output-lines.ts";
+import type { FromCarrier, ToCarrier } from "./protocol.ts";
+import { SENT, sharedCounter } from "./thread-line.ts";
+
+/** An idle worker is asked to end; after so long it is ended. */
+const RETIRE_TAKES_AT_MOST_MS = 1_000;
+
+/** The supervisor's end of one worker thread. */
+export class ThreadLink implements PooledLink {
+  readonly pid = null;
+  listener: CarrierListener | null = null;
+  readonly #clock: Clock;
+  readonly #worker: Worker;
+  readonly #port: MessagePort;
+  readonly #counter = sharedCounter();
+  readonly #gone: Promise<void>;
+  #alive = true;
+  #reason: string | null = null;
+  #output = this.#newOutput();
+
+  constructor(clock: Clock, resourceLimits: ResourceLimits) {
+    this.#clock = clock;
+    const { port1, port2 } = new MessageChannel();
+    this.#port = port1;
+    this.#worker = new Worker(entryUrl("thread-entry"), { workerData: { port: port2, counter: this.#counter }, transferList: [port2], resourceLimits, stdin: false });
+    port1.on("message", (message: FromCarrier) => this.#receive(message));
+    this.#worker.on("error", (error: unknown) => (this.#reason = reasonOf(error)));
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#gone = promise;
+    this.#worker.once("exit", (code) => {
+      this.#exited(code);
+      resolve();
+    });
+  }
+
+  get alive(): boolean {
+    return this.#alive;
+  }
+
+  hold(): void {
+    this.#worker.ref();
+    this.#port.ref();
+  }
+
+  letGo(): void {
+    this.#worker.unref();
+    this.#port.unref();
+  }
+
+  post(message: ToCarrier): void {
+    this.#port.postMessage(message);
+    Atomics.add(this.#counter, SENT, 1);
+    Atomics.notify(this.#counter, SENT);
+  }
+
+  warn(): void {}
+
+  kill(): void {
+    void this.#worker.terminate();
+  }
+
+  async retire(): Promise<void> {
+    if (!this.#alive) return;
+    this.hold();
+    this.post({ type: "retire" });
+    const timer = this.#clock.setTimer(RETIRE_TAKES_AT_MOST_MS, () => this.kill());
+    await this.#gone;
+    timer.cancel();
+  }
+
+  #receive(message: FromCarrier): void {
+    if (message.type === "output") {
+      this.#output[message.stream].add(message.text);
+      return;
+    }
+    if (message.type === "returned" || message.type === "threw") this.#flushOutput();
+    this.listener?.message(message);
+  }
+
+  #exited(exitCode: number): void {
+    // What it said last is still at the port.
+    for (let next = receiveMessageOnPort(this.#port); next !== undefined; next = receiveMessageOnPort(this.#port)) this.#receive(next.message as FromCarrier);
+    this.#alive = false;
+    this.#port.close();
+    this.#flushOutput();
+    this.listener?.exited({ exitCode, signal: null, reason: this.#reason });
+  }
+
+  #newOutput(): Readonly<Record<"stdout" | "stderr", OutputLines>> {
+    const lines = (stream: "stdout" | "stderr"): OutputLines => new OutputLines((text) => this.listener?.message({ type: "output", stream, text }));
+    return { stdout: lines("stdout"), stderr: lines("stderr") };
+  }
+
+  #flushOutput(): void {
+    this.#output.stdout.end();
+    this.#output.stderr.end();
+    this.#output = this.#newOutput();
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (typeof error === "object" && error !== null && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY") return "ran out of memory (resourceLimits)";
+  const { name, message } = failureOf(error);
+  return `was ended by an uncaught ${name} (${message})`;
+}
