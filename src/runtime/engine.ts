@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { HeldSlots } from "../core/admission.ts";
 import { ConfigurationError, ControllerClosed, InvalidTransition, StoreError, UnknownId } from "../core/errors.ts";
 import type { StoredEvent, TaskEvent } from "../core/events.ts";
 import { createId } from "../core/ids.ts";
@@ -210,6 +211,11 @@ export class Engine {
   get health(): { readonly degraded: boolean; readonly persistFailures: number; readonly orphans: number } {
     const { degraded, persistFailures } = this.#journal.health;
     return { degraded, persistFailures, orphans: this.#supervisor.orphans.size };
+  }
+
+  /** What this engine has in hand: slots taken, and tasks kept in memory. */
+  get load(): { readonly slots: HeldSlots; readonly tasks: number } {
+    return { slots: this.#scheduler.held, tasks: this.#lifecycle.cells.size };
   }
 
   /** Stops what runs within the grace; leaves what has not begun in a durable store, else cancels it. Safe twice. */
