@@ -13,8 +13,9 @@ import { Engine } from "../runtime/engine.ts";
 import { follow } from "../runtime/event-feed.ts";
 import { systemClock } from "../runtime/system-clock.ts";
 import { memoryStore } from "../stores/memory/store.ts";
+import { readCarrierOptions } from "./carrier-options.ts";
 import { checkInput } from "./check-input.ts";
-import { checkArgs, readEventOptions, readPriority } from "./options.ts";
+import { checkArgs, readEventOptions, readFolder, refuseInCarrier, readPriority } from "./options.ts";
 import type { ControllerOptions, EventOptions, PauseOptions, RetryOptions, RunOptions, StopOptions, SubmitOptions, WaitOptions, Asking } from "./options.ts";
 import type { Pipeline } from "./pipeline.ts";
 import { planRun } from "./plan-run.ts";
@@ -29,7 +30,7 @@ import { TaskHandle } from "./task-handle.ts";
 /** The tuple of arguments, which may be left out only where none is required, then the options. */
 export type ArgsThen<Args extends readonly unknown[], Options> = [] extends Args ? [args?: Args, options?: Options] : [args: Args, options?: Options];
 
-const OPEN_KEYS = ["store", "tasks", "pipelines", "concurrency", "clock", "logger", "random"] as const;
+const OPEN_KEYS = ["store", "tasks", "pipelines", "concurrency", "clock", "logger", "random", "artifacts", "executor", "threads", "processes", "executors"] as const;
 const SUBMIT_KEYS = ["priority", "retry", "timeout", "tags"] as const;
 
 /**
@@ -54,18 +55,28 @@ export class Controller {
    * @throws ConfigurationError for options, names or policies that make no sense, StoreError
    */
   static async open(options: ControllerOptions = {}): Promise<Controller> {
-    checkOptions(options, OPEN_KEYS, "Controller.open");
+    refuseInCarrier("Controller.open");
+    const { artifacts, executor, threads, processes, executors } = checkOptions(options, OPEN_KEYS, "Controller.open");
     const registry = new Registry(options.tasks, options.pipelines);
     const concurrency = resolveConcurrencyPolicy(options.concurrency);
+    const carriers = readCarrierOptions({ executor, threads, processes, executors });
     const store = options.store ?? memoryStore();
     await store.open();
     const engine = new Engine({
+      carriers,
+      artifacts: readFolder(artifacts, "artifacts"),
       store,
       concurrency,
       clock: options.clock ?? systemClock,
       logger: options.logger ?? quietLogger,
       random: options.random ?? Math.random,
     });
+    try {
+      await engine.prepare(registry.definitions);
+    } catch (error) {
+      await engine.close(0);
+      throw error;
+    }
     return new Controller(engine, registry, concurrency.defaultPriority);
   }
 

@@ -15,11 +15,13 @@ import type { TaskStore } from "../core/ports/store.ts";
 import type { TaskStatus } from "../core/status.ts";
 import { parseTaskStatus, TASK_STATUSES } from "../core/status.ts";
 import type { VerbOptions } from "../runtime/control.ts";
+import { inCarrier } from "../runtime/executors/carrier-flag.ts";
+import type { CarrierOptions } from "./carrier-options.ts";
 import type { AnyPipeline } from "./pipeline.ts";
 import type { AnyTask } from "./task.ts";
 
 /** Options of `Controller.open`. Source §3.2, §5.3. */
-export interface ControllerOptions {
+export interface ControllerOptions extends CarrierOptions {
   /** Where tasks are kept; default: in memory, gone with the process. The controller opens and closes it. */
   readonly store?: TaskStore;
   /** The tasks that may be submitted: the whitelist. */
@@ -27,6 +29,8 @@ export interface ControllerOptions {
   /** The pipelines that may be run. */
   readonly pipelines?: readonly AnyPipeline[];
   readonly concurrency?: ConcurrencyPolicy;
+  /** The folder for the files of attempts (`ctx.artifacts`); default: a temporary one that goes with the controller. */
+  readonly artifacts?: string;
   /** Default: the system's. */
   readonly clock?: Clock;
   /** Where the library says what went wrong beside a task; default: quiet. */
@@ -152,6 +156,22 @@ export function readStatus(value: unknown, name: string): TaskStatus {
 export function checkArgs(args: unknown, name: string): readonly unknown[] {
   if (isList(args)) return args;
   throw new ConfigurationError(`"${name}": the arguments must be given as an array, the tuple that the task takes; found ${describeValue(args)}.`);
+}
+
+/** Reads the path of a folder; `null` where none is given. */
+export function readFolder(value: unknown, name: string): string | null {
+  return value === undefined ? null : checkText(value, name);
+}
+
+/**
+ * A thread or child that runs a task must not open a controller: each carrier that loads the module would open
+ * another, without end.
+ */
+export function refuseInCarrier(what: string): void {
+  if (!inCarrier()) return;
+  throw new ConfigurationError(
+    `${what} was called while a module was loaded in a worker thread or child process for its tasks. Keep it out of the modules that define tasks: in a main.ts of its own, or behind "if (import.meta.main)".`,
+  );
 }
 
 function readSignal(value: unknown, name: string): AbortSignal | undefined {

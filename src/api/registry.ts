@@ -31,6 +31,11 @@ export class Registry {
     }
   }
 
+  /** Of the registered tasks. */
+  get definitions(): readonly TaskDefinition[] {
+    return [...this.#tasks.values()].map((entry) => entry.definition);
+  }
+
   get taskNames(): readonly string[] {
     return [...this.#tasks.keys()];
   }

@@ -9,8 +9,9 @@ import type { TaskStore } from "../core/ports/store.ts";
 import { Engine } from "../runtime/engine.ts";
 import { systemClock } from "../runtime/system-clock.ts";
 import { memoryStore } from "../stores/memory/store.ts";
+import { readCarrierOptions } from "./carrier-options.ts";
 import { checkInput } from "./check-input.ts";
-import { checkArgs } from "./options.ts";
+import { checkArgs, readFolder, refuseInCarrier } from "./options.ts";
 import { resolveTask } from "./task.ts";
 import type { Task } from "./task.ts";
 import { TaskControls } from "./task-controls.ts";
@@ -22,6 +23,8 @@ export interface RunTaskOptions {
   readonly retry?: RetryPolicy;
   /** In place of the task's own. */
   readonly timeout?: TimeoutPolicy;
+  /** The folder for the attempt's files; default: a temporary one that goes with the task. */
+  readonly artifacts?: string;
   readonly clock?: Clock;
   readonly logger?: Logger;
   /** A number in [0, 1) for jitter; default `Math.random`. */
@@ -40,14 +43,23 @@ export async function runTask<Args extends readonly unknown[], Result>(
   task: Task<string, Args, Result>,
   ...rest: RunTaskRest<NoInfer<Args>>
 ): Promise<TaskHandle<Result>> {
+  refuseInCarrier("runTask");
   const [args = [], options = {}] = rest;
-  const { retry, timeout } = checkOptions(options, ["retry", "timeout", "clock", "logger", "random"], "runTask");
+  const { retry, timeout, artifacts } = checkOptions(options, ["retry", "timeout", "clock", "logger", "random", "artifacts"], "runTask");
   const definition = resolveTask(task, { retry, timeout });
   const checked = await checkInput(task.name, task.options.input, checkArgs(args, task.name));
   const store = outliving(memoryStore());
   await store.open();
   const { clock = systemClock, logger = quietLogger, random = Math.random } = options;
-  const engine = new Engine({ store, concurrency: resolveConcurrencyPolicy({ maxParallel: 1 }), clock, logger, random });
+  const engine = new Engine({
+    store,
+    concurrency: resolveConcurrencyPolicy({ maxParallel: 1 }),
+    clock,
+    logger,
+    random,
+    carriers: readCarrierOptions({ processes: { standby: 0 } }),
+    artifacts: readFolder(artifacts, "runTask: artifacts"),
+  });
   try {
     const cell = await engine.submit({ definition, args: checked, priority: 0 });
     const handle = new TaskHandle<Result>(new TaskControls(engine, () => definition), cell);

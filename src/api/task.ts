@@ -11,14 +11,26 @@ import type { TaskDefinition } from "../runtime/task-definition.ts";
 import type { StandardSchema } from "./standard-schema.ts";
 
 /** Options of a task. Source §3.3. */
-export interface TaskOptions<Name extends string = string> {
+export type TaskOptions<Name extends string = string> = TaskSettings<Name> & CarrierChoice;
+
+/**
+ * Where the code of a task runs. `async` (default): on this process's event loop. `inline`: in the dispatch turn
+ * itself, without pause. Neither may call `process.exit`: it would take the whole process down. `thread` and
+ * `process`: outside this thread, where it blocks nobody and can be ended for certain; they load the task from its
+ * module, so it must say which: `module: import.meta.url`. Any other kind is one given to the controller. Source §13.2.
+ */
+export type CarrierChoice =
+  | { readonly executor?: "inline" | "async"; readonly module?: string }
+  | { readonly executor: "thread" | "process"; readonly module: string }
+  | { readonly executor: OtherKind; readonly module?: string };
+
+/** The kind of an executor that is not ours; the types cannot know which there are. */
+export type OtherKind = `custom:${string}`;
+
+/** What every task can say of itself. */
+export interface TaskSettings<Name extends string = string> {
   /** Unique in a controller; what people and other processes call it by. */
   readonly name: Name;
-  /**
-   * Where its code runs: `async` (default) on this process's event loop, `inline` in the dispatch turn itself,
-   * without pause. Neither may call `process.exit`: it would take the whole process down.
-   */
-  readonly executor?: "inline" | "async";
   /** Default: one attempt. */
   readonly retry?: RetryPolicy;
   /** Default: none. */
@@ -47,7 +59,7 @@ export type AnyTask = Task<string, never, unknown>;
 /** What a task's code returns in the end. */
 export type TaskResult<T> = T extends Task<string, never, infer Result> ? Result : never;
 
-const KEYS = ["name", "executor", "retry", "timeout", "tags", "input"] as const;
+const KEYS = ["name", "executor", "module", "retry", "timeout", "tags", "input"] as const;
 
 /**
  * Defines a task. The context comes first, the arguments after it; their types flow on to `submit`, `add`
@@ -85,11 +97,30 @@ export function resolveTask<Name extends string, Args extends readonly unknown[]
     name,
     // The arguments were typed where they were given; the runtime hands them through untouched.
     run: (ctx: TaskContext, ...args: readonly unknown[]): unknown => Reflect.apply(run, undefined, [ctx, ...args]),
-    executor: options.executor === undefined ? "async" : checkOneOf(options.executor, ["inline", "async"], `${label}: executor`),
+    executor: checkExecutor(options.executor, label),
+    module: checkModule(options, label),
     retry: resolveRetryPolicy(overrides.retry ?? options.retry, `${label}: retry`),
     timeout: resolveTimeoutPolicy(overrides.timeout ?? options.timeout, `${label}: timeout`),
     tags: checkTags(overrides.tags ?? options.tags ?? [], `${label}: tags`),
   });
+}
+
+const OWN_KINDS = ["async", "inline", "thread", "process"] as const;
+
+/** `default`: the controller's. */
+function checkExecutor(executor: unknown, label: string): string {
+  if (executor === undefined) return "default";
+  if (typeof executor === "string" && executor.startsWith("custom:")) return executor;
+  return checkOneOf(executor, OWN_KINDS, `${label}: executor`);
+}
+
+function checkModule({ executor, module }: { readonly executor?: unknown; readonly module?: unknown }, label: string): string | null {
+  if (module === undefined) {
+    if (executor !== "thread" && executor !== "process") return null;
+    throw new ConfigurationError(`${label} runs in a ${executor} and must say from which module it can be loaded there: add module: import.meta.url, and export the task.`);
+  }
+  if (typeof module === "string" && URL.canParse(module)) return module;
+  throw new ConfigurationError(`${label}: module must be the URL of the module that exports it, import.meta.url; found ${describeValue(module)}.`);
 }
 
 function checkTags(tags: unknown, name: string): readonly string[] {

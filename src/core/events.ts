@@ -120,8 +120,8 @@ export const WARNING_CODES = [
   "late_result_discarded",
   "abandoned_body_ended",
   "outcome_not_stored",
+  "args_not_stored",
   "stray_rejection",
-  "retry_refused",
 ] as const;
 
 /** What a warning is about. */

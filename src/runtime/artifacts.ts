@@ -19,7 +19,7 @@ export class AttemptArtifacts implements Artifacts {
   path(name: string): string {
     const path = resolve(this.folder, checkFileName(name));
     if (!path.startsWith(this.folder + sep)) throw refusal(name, "it would lead outside the attempt's folder");
-    mkdirSync(dirname(path), { recursive: true });
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     return path;
   }
 

@@ -6,8 +6,11 @@ const RESOLVED: Promise<void> = Promise.resolve();
 /** A tight async loop gives way to the event loop after so long. */
 const YIELD_AFTER_MS = 8;
 
-/** The clock is read at most once in so many checkpoints, unless somebody counts idle time. */
-const CHECKS_PER_READING = 16;
+/** The clock is read once in so many checkpoints where they follow each other fast, unless somebody counts idle time. */
+const MOST_CHECKS_PER_READING = 16;
+
+/** Where this much or more lies between two readings, each checkpoint gets its own. */
+const FAST_MS = 1;
 
 /** What the token tells its owner. */
 export interface TokenListener {
@@ -48,7 +51,9 @@ export class CancellationToken {
   #gate: { readonly promise: Promise<void>; readonly open: () => void } | null = null;
   #controller: AbortController | null = null;
   #checkpointThrew = false;
-  #checksLeft = CHECKS_PER_READING;
+  #checksPerReading = 1;
+  #checksLeft = 1;
+  #readAt: number;
   #yieldedAt: number;
 
   constructor(clock: Clock, listener: TokenListener, options: { readonly countsIdle: boolean; readonly inbox?: Inbox }) {
@@ -56,7 +61,7 @@ export class CancellationToken {
     this.#listener = listener;
     this.#countsIdle = options.countsIdle;
     this.#inbox = options.inbox ?? null;
-    this.#yieldedAt = clock.monotonic();
+    this.#readAt = this.#yieldedAt = clock.monotonic();
   }
 
   /** Could the body have seen that it was to stop? A checkpoint threw, or it took the signal. Source §13.6. */
@@ -106,9 +111,16 @@ export class CancellationToken {
     if (this.#countsIdle) this.#listener.active();
     if (this.#inbox?.changed === true) this.#inbox.drain();
     if (this.#stopError !== null || this.#pauseWished) return this.#hold();
-    if (--this.#checksLeft > 0) return RESOLVED;
-    this.#checksLeft = CHECKS_PER_READING;
-    return this.#clock.monotonic() - this.#yieldedAt < YIELD_AFTER_MS ? RESOLVED : this.#giveWay();
+    return --this.#checksLeft > 0 ? RESOLVED : this.#look();
+  }
+
+  /** Has the body had the loop for long enough? */
+  #look(): Promise<void> {
+    const now = this.#clock.monotonic();
+    this.#checksPerReading = now - this.#readAt < FAST_MS ? Math.min(MOST_CHECKS_PER_READING, this.#checksPerReading * 2) : 1;
+    this.#checksLeft = this.#checksPerReading;
+    this.#readAt = now;
+    return now - this.#yieldedAt < YIELD_AFTER_MS ? RESOLVED : this.#giveWay();
   }
 
   /** Where pause and stop take hold in synchronous code; needs another thread to hear from. */

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { HeldSlots } from "../core/admission.ts";
 import { ConfigurationError, ControllerClosed, InvalidTransition, StoreError, UnknownId } from "../core/errors.ts";
 import type { StoredEvent, TaskEvent } from "../core/events.ts";
 import { createId } from "../core/ids.ts";
@@ -16,13 +17,14 @@ import { holdsSlot } from "../core/snapshot-rules.ts";
 import { apply } from "../core/state-machine.ts";
 import type { TaskStatus } from "../core/status.ts";
 import { isTerminal } from "../core/transitions.ts";
+import { ArtifactsRoot } from "./artifacts-root.ts";
 import { createdEvent, eventsOf } from "./audit-events.ts";
 import { Cell } from "./cell.ts";
 import type { NodePlace } from "./cell.ts";
 import { Control, refuseSelf, until } from "./control.ts";
 import { EventBus } from "./event-bus.ts";
-import { AsyncExecutor } from "./executors/async.ts";
-import { InlineExecutor } from "./executors/inline.ts";
+import { createExecutors } from "./executors/create-executors.ts";
+import type { CarrierSettings } from "./executors/create-executors.ts";
 import { Journal } from "./journal.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { PipelineDriver, runEvent } from "./pipeline-driver.ts";
@@ -41,6 +43,9 @@ export interface EngineOptions {
   readonly logger: Logger;
   readonly concurrency: ResolvedConcurrencyPolicy;
   readonly random: () => number;
+  readonly carriers: CarrierSettings;
+  /** Where attempts keep their files; `null`: in a temporary folder that goes with the engine. */
+  readonly artifacts: string | null;
 }
 
 /** A task to be submitted, checked. */
@@ -60,6 +65,7 @@ export class Engine {
   readonly clock: Clock;
   readonly executors: ReadonlyMap<string, Executor>;
   readonly nodeId: string;
+  readonly #artifacts: ArtifactsRoot;
   readonly #journal: Journal;
   readonly #lifecycle: Lifecycle;
   readonly #scheduler: Scheduler;
@@ -73,10 +79,8 @@ export class Engine {
     this.store = store;
     this.clock = clock;
     this.nodeId = createId(randomBytes);
-    this.executors = new Map<string, Executor>([
-      ["async", new AsyncExecutor(clock)],
-      ["inline", new InlineExecutor(clock)],
-    ]);
+    this.executors = createExecutors(clock, options.carriers);
+    this.#artifacts = new ArtifactsRoot(options.artifacts, this.nodeId);
     this.bus = new EventBus({ logger });
     const publish = (events: readonly (StoredEvent | TaskEvent)[]): void => this.bus.publish(events);
     this.#journal = new Journal({ store, clock, logger, publish });
@@ -97,8 +101,18 @@ export class Engine {
       scheduler: this.#scheduler,
       executors: this.executors,
       owner: this.#owner,
+      artifacts: this.#artifacts,
     });
     this.#unwatchStrays = watchStrays();
+  }
+
+  /** Each executor sees the tasks that are registered for it: what can never run is refused now. */
+  async prepare(definitions: readonly TaskDefinition[]): Promise<void> {
+    const byExecutor = Map.groupBy(definitions, (definition) => this.executors.get(definition.executor));
+    for (const [executor, tasks] of byExecutor) {
+      if (executor === undefined) throw noExecutor(tasks[0]?.executor ?? "", this.executors);
+      await executor.prepare?.(tasks);
+    }
   }
 
   /** Makes the task and puts it into the queue; resolves once it is stored. */
@@ -212,6 +226,11 @@ export class Engine {
     return { degraded, persistFailures, orphans: this.#supervisor.orphans.size };
   }
 
+  /** What this engine has in hand: slots taken, and tasks kept in memory. */
+  get load(): { readonly slots: HeldSlots; readonly tasks: number } {
+    return { slots: this.#scheduler.held, tasks: this.#lifecycle.cells.size };
+  }
+
   /** Stops what runs within the grace; leaves what has not begun in a durable store, else cancels it. Safe twice. */
   async close(graceMs: number = DEFAULTS.stopGraceMs): Promise<void> {
     this.#closing ??= this.#close(graceMs);
@@ -233,7 +252,9 @@ export class Engine {
     await this.#journal.drained();
     this.#journal.close();
     this.#unwatchStrays();
-    for (const executor of this.executors.values()) await executor.close();
+    this.#supervisor.close();
+    for (const executor of new Set(this.executors.values())) await executor.close();
+    await this.#artifacts.close();
     this.bus.close();
     await this.store.close();
   }
@@ -258,6 +279,10 @@ const ENDED_RUN: NodePlace = {
     throw new InvalidTransition({ taskId: cell.taskId, current: cell.snapshot.status, requested: verb, allowed: [], hint: "the run it belongs to has ended" });
   },
 };
+
+function noExecutor(kind: string, executors: ReadonlyMap<string, Executor>): ConfigurationError {
+  return new ConfigurationError(`there is no executor "${kind}". There are: ${[...new Set([...executors.values()].map((executor) => executor.kind))].join(", ")}.`);
+}
 
 function unknownTask(taskId: string): UnknownId {
   return new UnknownId(`no task ${JSON.stringify(taskId)}: the id is wrong, or its history was pruned.`);

@@ -2,22 +2,23 @@ import { ControllerClosed, StoreError } from "../core/errors.ts";
 import type { StoredEvent } from "../core/events.ts";
 import type { Clock, Timer } from "../core/ports/clock.ts";
 import type { Logger } from "../core/ports/logger.ts";
-import type { RunChange, TaskChange, TaskCreation, TaskStore } from "../core/ports/store.ts";
+import { CHANGE_MADE } from "../core/ports/store.ts";
+import type { ChangeResult, RunChange, TaskChange, TaskCreation, TaskStore } from "../core/ports/store.ts";
 import type { RunSnapshot } from "../core/run.ts";
 import { toError } from "../core/thrown.ts";
 import { unreachable } from "../core/unreachable.ts";
 
 const RETRY_AFTER_MS = [50, 100, 250, 500, 1_000] as const;
 
-/** How one write ended: `null` for stored; `outcomeMissing` says why a stored row lacks its outcome. */
-export type Stored = (problem: Error | null, outcomeMissing: string | null) => void;
+/** How one write ended: `null` for stored, and what could not be stored with it. */
+export type Stored = (problem: Error | null, result: Omit<ChangeResult, "conflict">) => void;
 
 interface Answer {
   readonly problem: Error | null;
-  readonly outcomeMissing: string | null;
+  readonly result: Omit<ChangeResult, "conflict">;
 }
 
-const STORED: Answer = { problem: null, outcomeMissing: null };
+const STORED: Answer = { problem: null, result: CHANGE_MADE };
 
 interface Creation {
   readonly op: "create";
@@ -129,13 +130,13 @@ export class Journal {
   close(): void {
     this.#closed = true;
     this.#timer?.cancel();
-    for (const write of this.#take()) write.stored?.(new ControllerClosed("the controller closed before this was stored."), null);
+    for (const write of this.#take()) write.stored?.(new ControllerClosed("the controller closed before this was stored."), CHANGE_MADE);
     this.#wakeIdle();
   }
 
   #push(write: Write): void {
     if (this.#closed) {
-      write.stored?.(new ControllerClosed("the controller is closed: open another."), null);
+      write.stored?.(new ControllerClosed("the controller is closed: open another."), CHANGE_MADE);
       return;
     }
     this.#waiting.push(write);
@@ -202,7 +203,7 @@ export class Journal {
   /** The data of one write is at fault: it must not sink the others. */
   async #isolate(group: readonly Write[], error: unknown): Promise<StoreError | null> {
     if (group.length === 1) {
-      this.#answer(group, [{ problem: toError(error), outcomeMissing: null }]);
+      this.#answer(group, [{ problem: toError(error), result: CHANGE_MADE }]);
       return null;
     }
     const middle = group.length >> 1;
@@ -225,7 +226,7 @@ export class Journal {
           changes.push(write.change);
           break;
         case "changeRun":
-          return [{ problem: await store.runs.commit(write.change), outcomeMissing: null }];
+          return [{ problem: await store.runs.commit(write.change), result: CHANGE_MADE }];
         default:
           return unreachable(write);
       }
@@ -233,7 +234,7 @@ export class Journal {
     if (creations.length > 0) await store.tasks.create(creations);
     if (changes.length === 0) return [];
     const results = await store.tasks.commit(changes);
-    return results.map((result) => ({ problem: result.conflict, outcomeMissing: result.outcomeMissing }));
+    return results.map((result) => ({ problem: result.conflict, result }));
   }
 
   #answer(group: readonly Write[], answers: readonly Answer[]): void {
@@ -241,8 +242,8 @@ export class Journal {
     for (const [index, write] of group.entries()) if ((answers[index] ?? STORED).problem === null) collect(write, events);
     this.#parts.publish(events);
     for (const [index, write] of group.entries()) {
-      const { problem, outcomeMissing } = answers[index] ?? STORED;
-      write.stored?.(problem, outcomeMissing);
+      const { problem, result } = answers[index] ?? STORED;
+      write.stored?.(problem, result);
     }
   }
 
@@ -311,8 +312,8 @@ function joined(first: TaskChange, second: TaskChange): TaskChange {
 
 function both(first: Stored | null, second: Stored | null): Stored | null {
   if (first === null || second === null) return first ?? second;
-  return (problem, outcomeMissing) => {
-    first(problem, outcomeMissing);
-    second(problem, outcomeMissing);
+  return (problem, result) => {
+    first(problem, result);
+    second(problem, result);
   };
 }

@@ -137,16 +137,19 @@ export class Lifecycle {
     const { args, stored } = what.along;
     const change = { snapshot, expectVersion: before.statusVersion, events: what.events, attempts: what.attempts };
     cell.unstored += 1;
-    this.#parts.journal.change(args === undefined ? change : { ...change, args }, (problem, outcomeMissing) => {
+    this.#parts.journal.change(args === undefined ? change : { ...change, args }, (problem, result) => {
       cell.unstored -= 1;
-      this.#stored(cell, snapshot, problem, outcomeMissing);
+      this.#stored(cell, snapshot, problem, result.outcomeMissing);
+      if (args !== undefined && result.argsMissing !== null) this.#warnOfMissing(cell, "args_not_stored", result.argsMissing);
       stored?.(problem);
     });
   }
 
   #stored(cell: Cell, snapshot: TaskSnapshot, problem: Error | null, outcomeMissing: string | null): void {
     if (problem === null) {
-      cell.tell(outcomeMissing === null ? snapshot : { ...snapshot, outcomeMissing });
+      const lacksOutcome = outcomeMissing !== null && isTerminal(snapshot.status);
+      cell.tell(lacksOutcome ? { ...snapshot, outcomeMissing } : snapshot);
+      if (lacksOutcome) this.#warnOfMissing(cell, "outcome_not_stored", outcomeMissing);
     } else {
       // The owner of an occupied task is its only writer: a conflict here is a bug, and is said to be one.
       this.#parts.logger.error("a change of a task was not stored", { taskId: cell.taskId, status: snapshot.status, problem: problem.message });
@@ -155,6 +158,13 @@ export class Lifecycle {
     if (cell.unstored > 0) return;
     if (cell.outbox.length > 0) this.#parts.publish(cell.outbox.splice(0));
     if (isTerminal(cell.snapshot.status)) this.forget(cell);
+  }
+
+  /** The value still flows in memory; whoever needs it later must know that it is not in the store. */
+  #warnOfMissing(cell: Cell, code: "outcome_not_stored" | "args_not_stored", why: string): void {
+    this.warn(cell.taskId, { code, message: why }).catch((problem: unknown) => {
+      this.#parts.logger.warn("a warning could not be recorded", { taskId: cell.taskId, warning: why, problem: String(problem) });
+    });
   }
 
   /** Keeps the scheduler and the run in step with what was decided. */

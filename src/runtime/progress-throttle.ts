@@ -18,11 +18,11 @@ export class ProgressThrottle {
   #message: string | null = null;
   #sentAt = Number.NEGATIVE_INFINITY;
   #sentDone = 0;
-  /** Further than this `done` has moved by its share of the total. */
-  #dueAtDone = Number.NEGATIVE_INFINITY;
   #checksLeft = 0;
   #unsent = false;
   #timer: Timer | null = null;
+  /** The timer is for the least gap: nothing can make it earlier. */
+  #timerIsSoonest = false;
 
   constructor(clock: Clock, publish: (progress: Progress) => void) {
     this.#clock = clock;
@@ -36,7 +36,7 @@ export class ProgressThrottle {
     if (report.message !== undefined) this.#message = report.message;
     this.#unsent = true;
     // A million calls a second must not read the clock a million times; the timer covers what is left over.
-    if (this.#timer !== null && this.#checksLeft-- > 0 && (this.#done ?? 0) < this.#dueAtDone) return;
+    if (this.#timer !== null && this.#checksLeft-- > 0 && (this.#timerIsSoonest || !this.#moved())) return;
     this.#checksLeft = 32;
     this.#consider();
   }
@@ -51,9 +51,12 @@ export class ProgressThrottle {
   #consider(): void {
     const now = this.#clock.monotonic();
     const waitedMs = now - this.#sentAt;
-    if (waitedMs >= INTERVAL_MS || (waitedMs >= MIN_GAP_MS && this.#moved())) return this.#send(now);
-    const dueInMs = this.#moved() ? MIN_GAP_MS - waitedMs : INTERVAL_MS - waitedMs;
-    this.#timer ??= this.#clock.setTimer(Math.max(0, dueInMs), () => {
+    const moved = this.#moved();
+    if (waitedMs >= INTERVAL_MS || (waitedMs >= MIN_GAP_MS && moved)) return this.#send(now);
+    if (this.#timer !== null && (this.#timerIsSoonest || !moved)) return;
+    this.#timer?.cancel();
+    this.#timerIsSoonest = moved;
+    this.#timer = this.#clock.setTimer((moved ? MIN_GAP_MS : INTERVAL_MS) - waitedMs, () => {
       this.#timer = null;
       if (this.#unsent) this.#consider();
     });
@@ -66,7 +69,6 @@ export class ProgressThrottle {
   #send(now: number): void {
     this.#sentAt = now;
     this.#sentDone = this.#done ?? 0;
-    this.#dueAtDone = this.#sentDone + Math.max(1, (this.#total ?? Number.POSITIVE_INFINITY) * SHARE_OF_TOTAL);
     this.#unsent = false;
     this.#timer?.cancel();
     this.#timer = null;

@@ -2,30 +2,24 @@ import { admissionKey, compareAged, compareQueued } from "../core/admission.ts";
 import type { AdmissionLimits, AgedKey, Blocker, SlotClaim } from "../core/admission.ts";
 import { InternalError } from "../core/errors.ts";
 import { IndexedHeap } from "./indexed-heap.ts";
-import type { HeapNode } from "./indexed-heap.ts";
+import { rankAs, TaskLanes } from "./task-lanes.ts";
+import type { LaneTask, Ranked } from "./task-lanes.ts";
 
 /** A task as the queue holds it. */
-export interface QueuedTask extends HeapNode, AgedKey, SlotClaim {
+export interface QueuedTask<Self> extends LaneTask<Self>, SlotClaim {
   /** The order of arrival; written by the queue. */
   sequence: number;
 }
 
-/** Something that stands where the first task in it would stand. */
-interface Ranked extends HeapNode, AgedKey {
-  priority: number;
-  sequence: number;
-  queuedAt: number;
-}
-
 /** Tasks under the same limits: when one is blocked all are, so a look at the first is enough. */
-interface AdmissionClass<Task extends QueuedTask> extends Ranked {
+interface AdmissionClass<Task extends QueuedTask<Task>> extends Ranked {
   readonly key: string;
-  readonly tasks: IndexedHeap<Task>;
+  readonly tasks: TaskLanes<Task>;
   line: Line<Task>;
 }
 
 /** Classes that wait for one thing. An open line may have a task that can start, a closed one has none. */
-interface Line<Task extends QueuedTask> extends Ranked {
+interface Line<Task extends QueuedTask<Task>> extends Ranked {
   /** The limit they wait for; `null`: none that is known to be in the way. */
   readonly blocker: LineBlocker | null;
   readonly classes: IndexedHeap<AdmissionClass<Task>>;
@@ -45,7 +39,7 @@ export interface QueueRules extends Pick<AdmissionLimits, "limits" | "perBucket"
  * the line of that limit, and the line stays closed until a slot of it is given back. Each class that is
  * looked at costs O(log n), and only those are looked at that would be next. Source §5.3.
  */
-export class ReadyQueue<Task extends QueuedTask> {
+export class ReadyQueue<Task extends QueuedTask<Task>> {
   #rules: QueueRules;
   #compare: (a: AgedKey, b: AgedKey) => number = compareQueued;
   #unparked: Line<Task>;
@@ -113,7 +107,7 @@ export class ReadyQueue<Task extends QueuedTask> {
 
   /** Other limits or another aging: everything is sorted anew and looked at again. O(n log n). */
   setRules(rules: QueueRules): void {
-    const tasks = [...this.#classes.values()].flatMap((admissionClass) => admissionClass.tasks.nodes);
+    const tasks = [...this.#classes.values()].flatMap((admissionClass) => admissionClass.tasks.drain());
     const { agingMs } = rules;
     this.#rules = rules;
     this.#compare = agingMs === null ? compareQueued : (a, b) => compareAged(a, b, agingMs);
@@ -121,28 +115,25 @@ export class ReadyQueue<Task extends QueuedTask> {
     this.#open = new IndexedHeap<Line<Task>>(this.#compare);
     for (const map of [this.#classes, this.#tagLines, this.#bucketLines]) map.clear();
     this.#size = 0;
-    for (const task of tasks) {
-      task.heapIndex = -1;
-      this.#insert(task);
-    }
+    for (const task of tasks.sort(this.#compare)) this.#insert(task);
   }
 
   #insert(task: Task): void {
     const admissionClass = this.#classOf(task);
-    admissionClass.tasks.push(task);
+    admissionClass.tasks.add(task);
     this.#size += 1;
     if (admissionClass.heapIndex === -1) {
       rankAs(admissionClass, task);
       this.#join(admissionClass, this.#unparked);
-    } else if (task.heapIndex === 0) this.#firstChanged(admissionClass);
+    } else if (task === admissionClass.tasks.first) this.#firstChanged(admissionClass);
     if (admissionClass.line === this.#unparked) this.#reopen(this.#unparked);
   }
 
   #takeOut(task: Task, admissionClass: AdmissionClass<Task>): void {
-    const wasFirst = task.heapIndex === 0;
+    const wasFirst = task === admissionClass.tasks.first;
     admissionClass.tasks.remove(task);
     this.#size -= 1;
-    if (admissionClass.tasks.size === 0) this.#dissolve(admissionClass);
+    if (admissionClass.tasks.isEmpty) this.#dissolve(admissionClass);
     else if (wasFirst) this.#firstChanged(admissionClass);
   }
 
@@ -150,7 +141,7 @@ export class ReadyQueue<Task extends QueuedTask> {
     const key = this.#keyOf(task);
     const found = this.#classes.get(key);
     if (found !== undefined) return found;
-    const admissionClass = { ...UNRANKED, key, tasks: new IndexedHeap<Task>(this.#compare), line: this.#unparked };
+    const admissionClass = { ...UNRANKED, key, tasks: new TaskLanes<Task>(this.#compare), line: this.#unparked };
     this.#classes.set(key, admissionClass);
     return admissionClass;
   }
@@ -231,9 +222,3 @@ const NO_TAGS: readonly string[] = [];
 const UNLIMITED = "";
 
 const UNRANKED = { heapIndex: -1, priority: 0, sequence: 0, queuedAt: 0 };
-
-function rankAs(ranked: Ranked, { priority, sequence, queuedAt }: AgedKey): void {
-  ranked.priority = priority;
-  ranked.sequence = sequence;
-  ranked.queuedAt = queuedAt;
-}

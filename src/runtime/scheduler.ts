@@ -50,7 +50,7 @@ export interface ReleaseOptions {
 /** What an enqueued task is doing here. */
 type Phase = "delayed" | "ready" | "held";
 
-interface Entry extends SlotHolder, QueuedTask, DueNode {
+interface Entry extends SlotHolder, QueuedTask<Entry>, DueNode {
   /** Of its arrival here, then of its arrival in the ready queue. */
   sequence: number;
   phase: Phase;
@@ -174,6 +174,9 @@ export class Scheduler {
       dueAt: delayMs > 0 ? clock.monotonic() + delayMs : 0,
       sequence: this.#sequence,
       heapIndex: -1,
+      lane: null,
+      previous: null,
+      next: null,
       holder: taskId,
       phase: delayMs > 0 ? "delayed" : "ready",
     };
@@ -199,16 +202,10 @@ export class Scheduler {
 
   readonly #pass = (): void => {
     this.#woken = false;
-    let finished = false;
-    try {
-      for (const entry of this.#delayed.takeDue()) this.#admit(entry);
-      this.#dispatchExempt();
-      this.#dispatchReady();
-      this.#tellOverdue();
-      finished = true;
-    } finally {
-      if (!finished) this.#wake(); // a callback that throws takes nobody else's turn
-    }
+    for (const entry of this.#delayed.takeDue()) this.#admit(entry);
+    this.#dispatchExempt();
+    this.#dispatchReady();
+    this.#tellOverdue();
   };
 
   #dispatchExempt(): void {
@@ -225,7 +222,7 @@ export class Scheduler {
 
   #start(entry: Entry): void {
     entry.phase = "held";
-    this.#options.dispatch(entry.taskId);
+    this.#call("dispatch", entry.taskId);
   }
 
   readonly #acquire = (entry: Entry): Blocker | null => this.#slots.acquire(entry, entry.sequence);
@@ -234,7 +231,17 @@ export class Scheduler {
     if (this.#overdue.length === 0) return;
     for (let entry = this.#overdue.shift(); entry !== undefined; entry = this.#overdue.shift()) {
       const waits = entry.phase === "ready" && this.#entries.get(entry.taskId) === entry;
-      if (waits) this.#options.backoffEnded(entry.taskId);
+      if (waits) this.#call("backoffEnded", entry.taskId);
+    }
+  }
+
+  /** What a callback throws is a bug and goes up; another pass is for those who have not had their turn. */
+  #call(name: "dispatch" | "backoffEnded", taskId: string): void {
+    try {
+      this.#options[name](taskId);
+    } catch (error) {
+      this.#wake();
+      throw error;
     }
   }
 }

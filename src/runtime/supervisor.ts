@@ -1,7 +1,7 @@
 import { ConfigurationError } from "../core/errors.ts";
 import { createFailure } from "../core/failure.ts";
 import { decideRetry } from "../core/policies/retry.ts";
-import type { Clock } from "../core/ports/clock.ts";
+import type { Clock, Timer } from "../core/ports/clock.ts";
 import type { Executor, Settlement } from "../core/ports/executor.ts";
 import type { Logger } from "../core/ports/logger.ts";
 import type { TaskStore } from "../core/ports/store.ts";
@@ -11,11 +11,16 @@ import { failureOf } from "../core/thrown.ts";
 import { unreachable } from "../core/unreachable.ts";
 import { judgeSettlement } from "../core/verdict.ts";
 import type { Verdict } from "../core/verdict.ts";
+import type { ArtifactsRoot } from "./artifacts-root.ts";
+import { headOf } from "./audit-events.ts";
 import { Attempt } from "./attempt.ts";
 import type { AttemptParts } from "./attempt.ts";
 import type { Cell } from "./cell.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { Scheduler } from "./scheduler.ts";
+
+/** How often running tasks are said to be alive. */
+const BEAT_MS = 5_000;
 
 /** What the supervisor works with. */
 export interface SupervisorParts {
@@ -29,6 +34,8 @@ export interface SupervisorParts {
   readonly random: () => number;
   /** `nodeId:epoch`: who owns what runs here. */
   readonly owner: string;
+  /** Where attempts keep their files. */
+  readonly artifacts: ArtifactsRoot;
 }
 
 /** Each task from its dispatch to its verdict: begins attempts, reads how they ended, decides on the next. Source §5.2, §5.5. */
@@ -37,6 +44,7 @@ export class Supervisor {
   readonly #attemptParts: AttemptParts;
   readonly #orphans = new Set<Attempt>();
   #events = 0;
+  #beatTimer: Timer | null = null;
 
   constructor(parts: SupervisorParts) {
     this.#parts = parts;
@@ -44,6 +52,8 @@ export class Supervisor {
       clock: parts.clock,
       lifecycle: parts.lifecycle,
       touch: (cell, progress) => this.#touch(cell, progress),
+      beat: (cell) => this.#beat([cell]),
+      artifactsOf: (cell) => parts.artifacts.folder(cell.taskId, cell.snapshot.epoch, cell.snapshot.attempt),
       settled: (attempt, settlement) => this.#settled(attempt, settlement),
       lateSettled: (attempt, settlement) => this.#late(attempt, settlement),
       stray: (attempt, error) => this.#stray(attempt, error),
@@ -54,6 +64,11 @@ export class Supervisor {
   /** Bodies that were given up on and still run. */
   get orphans(): ReadonlySet<Attempt> {
     return this.#orphans;
+  }
+
+  /** No more beats: the controller closes. */
+  close(): void {
+    this.#beatTimer?.cancel();
   }
 
   /** The scheduler has a slot for the task: the attempt begins once that is stored. */
@@ -73,6 +88,7 @@ export class Supervisor {
       return;
     }
     cell.attempt = new Attempt(this.#attemptParts, cell, executor);
+    if (!executor.supports.beats) this.#keepBeating();
   }
 
   /** The backoff of a task has ended and no slot is free: it waits in the queue like any other. */
@@ -101,10 +117,10 @@ export class Supervisor {
 
   #settled(attempt: Attempt, settlement: Settlement): void {
     const { cell } = attempt;
-    cell.attempt = null;
     if (settlement.type === "abandoned") this.#orphans.add(attempt);
     const { status, requestedAction } = cell.snapshot;
     this.#conclude(cell, judgeSettlement({ status, requestedAction, settlement, timeout: attempt.timeout }));
+    cell.attempt = null;
   }
 
   #conclude(cell: Cell, verdict: Verdict): void {
@@ -165,6 +181,30 @@ export class Supervisor {
   #record(taskId: string, warning: Parameters<Lifecycle["warn"]>[1], patch: Parameters<Lifecycle["warn"]>[2] = {}): void {
     this.#parts.lifecycle.warn(taskId, warning, patch).catch((problem: unknown) => {
       this.#parts.logger.warn("a warning could not be recorded", { taskId, warning: warning.message, problem: failureOf(problem).message });
+    });
+  }
+
+  /** Carriers that do not beat by themselves are looked at; the timer lives while there are such. */
+  #keepBeating(): void {
+    this.#beatTimer ??= this.#parts.clock.setTimer(BEAT_MS, () => {
+      this.#beatTimer = null;
+      const held = [...this.#parts.lifecycle.cells.values()].filter((cell) => cell.attempt !== null && !cell.attempt.beatsItself);
+      if (held.length === 0) return;
+      this.#beat(held.filter((cell) => cell.attempt?.alive === true));
+      this.#keepBeating();
+    });
+  }
+
+  #beat(cells: readonly Cell[]): void {
+    const { clock, owner, store, logger, lifecycle } = this.#parts;
+    const heartbeatAt = clock.now();
+    for (const cell of cells) {
+      cell.snapshot = { ...cell.snapshot, lastHeartbeatAt: heartbeatAt };
+      lifecycle.publish(cell, { type: "TaskHeartbeat", eventId: `${cell.taskId}:beat:${(this.#events += 1)}`, ...headOf(cell.snapshot, heartbeatAt) });
+    }
+    const touches = cells.map((cell) => ({ taskId: cell.taskId, owner, attempt: cell.snapshot.attempt, heartbeatAt }));
+    store.tasks.touch(touches).catch((problem: unknown) => {
+      logger.warn("heartbeats could not be stored", { tasks: touches.length, problem: failureOf(problem).message });
     });
   }
 

@@ -26,7 +26,7 @@ const MAX_TURNS = 100;
 /**
  * A clock that stands still until it is moved, so that hours pass in a test at once. Timers run only within
  * `advance` and `runNext`, by due time and then in the order in which they were set; nothing ever sleeps. A delay
- * of 0 or less is due at once: the next `advance` runs it, `advance(0)` included. Source §13.
+ * of 0 or less is due at once: the next `advance` runs it, `advance(0)` included.
  */
 export class FakeClock implements Clock {
   /** In the order in which they will run. */

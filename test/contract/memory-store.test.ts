@@ -17,7 +17,7 @@ beforeEach(async () => {
   await store.open();
 });
 
-const MADE = { conflict: null, outcomeMissing: null };
+const MADE = { conflict: null, outcomeMissing: null, argsMissing: null };
 
 async function row(taskId: string): Promise<TaskSnapshot> {
   const found = await store.tasks.get(taskId);
@@ -183,10 +183,22 @@ describe("what is stored and given is nobody else's", () => {
     const payload = await store.tasks.payload("a");
     const page = await store.tasks.query({});
     const given = [
-      ...[await row("a"), (await row("a")).tags, (await row("a")).failure, (await row("a")).failure?.causes, page, page.items, page.items[0], payload],
-      ...[await store.audit.history("a"), ...(await store.audit.history("a")), await store.audit.attempts("a"), ...(await store.audit.attempts("a"))],
+      await row("a"),
+      (await row("a")).tags,
+      (await row("a")).failure,
+      (await row("a")).failure?.causes,
+      page,
+      page.items,
+      page.items[0],
+      payload,
+      await store.audit.history("a"),
+      ...(await store.audit.history("a")),
+      await store.audit.attempts("a"),
+      ...(await store.audit.attempts("a")),
       ...(await store.audit.feed(null, { limit: 99 })).flatMap((entry) => [entry, entry.event]),
-      ...[await store.runs.get("r"), (await store.runs.query({})).items, await store.tasks.counts({})],
+      await store.runs.get("r"),
+      (await store.runs.query({})).items,
+      await store.tasks.counts({}),
     ];
     expect(given.filter((item) => !Object.isFrozen(item))).toEqual([]);
     expect((await store.tasks.payload("a"))?.args).not.toBe(payload?.args);
@@ -235,14 +247,18 @@ describe("commit", () => {
     expect(await store.audit.history("a")).toHaveLength(3);
   });
 
-  test("arguments can come later, and those that cannot be stored leave all changes of the batch unmade", async () => {
+  test("arguments can come later, and those that cannot be stored hold no step up", async () => {
     const [a, b] = [creationOf("a"), creationOf("b", {}, undefined)];
     await store.tasks.create([a, b]);
     const first = changeOf(a.snapshot, { type: "enqueue" });
     const second = changeOf(b.snapshot, { type: "enqueue" });
-    await expect(store.tasks.commit([first, { ...second, args: [() => 1] }])).rejects.toThrow(/^args\[0\] cannot be stored/);
-    expect(await store.tasks.counts({})).toMatchObject({ pending: 2, queued: 0 });
-    await commit(first, { ...second, args: [5] });
+    const [made, lacking] = await store.tasks.commit([first, { ...second, args: [() => 1] }]);
+    expect(made).toEqual(MADE);
+    expect(lacking).toMatchObject({ conflict: null, outcomeMissing: null });
+    expect(lacking?.argsMissing).toMatch(/^args\[0\] cannot be stored/);
+    expect(await store.tasks.counts({})).toMatchObject({ pending: 0, queued: 2 });
+    expect(await store.tasks.payload("b")).toEqual({ args: undefined, overrides: null });
+    await commit({ snapshot: second.snapshot, expectVersion: second.snapshot.statusVersion, events: [], attempts: [], args: [5] });
     expect(await store.tasks.payload("b")).toEqual({ args: [5], overrides: null });
   });
 
@@ -355,7 +371,7 @@ describe("audit", () => {
       { trigger: "user:other" },
     ];
     const numbers = [{ statusVersion: 2 ** 40 }, { attempt: 2 ** 31 }, { epoch: 1.5 }];
-    const events = [step, ...others.map((part) => ({ ...step, ...part })), step, ...numbers.map((part) => ({ ...step, ...part }))];
+    const events = [...others, ...numbers].flatMap((part) => [step, { ...step, ...part }]);
     await commit({ snapshot: task, expectVersion: task.statusVersion, events, attempts: [] });
     expect(await store.audit.history("a", { sinceVersion: 3 })).toEqual(events.filter((event) => event.statusVersion > 3));
     expect((await store.audit.feed(null, { limit: 99 })).slice(-events.length).map((entry) => entry.event)).toEqual(events);

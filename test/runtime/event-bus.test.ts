@@ -133,7 +133,8 @@ describe("a listener", () => {
 
   it("may return something that only looks like a promise", () => {
     const bus = newBus();
-    bus.subscribe({}, () => Object.fromEntries([["then", "later"]]));
+    const notAPromise = new Map([["then", "later"]]);
+    bus.subscribe({}, () => Object.fromEntries(notAPromise));
     bus.subscribe({}, () => null);
     bus.publish([newEvent("t1")]);
     expect(bus.listenerFailures).toBe(0);

@@ -150,7 +150,9 @@ describe("timers", () => {
   });
 
   test("what runNext set off has settled when it resolves", async () => {
-    void wait(10).then(() => ran.push("settled"));
+    void wait(10)
+      .then(() => clock.turn())
+      .then(() => ran.push("settled"));
     await clock.runNext();
     expect(ran).toEqual(["settled"]);
   });

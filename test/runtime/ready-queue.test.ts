@@ -6,15 +6,15 @@ import { InternalError } from "../../src/core/errors.ts";
 import { ReadyQueue } from "../../src/runtime/ready-queue.ts";
 import type { QueuedTask, QueueRules } from "../../src/runtime/ready-queue.ts";
 
-interface Named extends QueuedTask {
+interface Named extends QueuedTask<Named> {
   readonly id: string;
 }
 
 let made = 0;
 
-function newTask(id: string, given: Partial<Omit<Named, "id" | "heapIndex">> = {}): Named {
+function newTask(id: string, given: Partial<Pick<Named, "priority" | "bucket" | "tags" | "queuedAt">> = {}): Named {
   made += 1;
-  return { id, priority: 0, bucket: null, tags: [], queuedAt: made, sequence: 0, ...given, heapIndex: -1 };
+  return { id, priority: 0, bucket: null, tags: [], queuedAt: made, sequence: 0, ...given, lane: null, previous: null, next: null };
 }
 
 function newLimits(given: Partial<AdmissionLimits & QueueRules> = {}): AdmissionLimits & QueueRules {
@@ -70,6 +70,18 @@ describe("the order", () => {
       newTask("equal", { priority: 1, queuedAt: 200 }),
     );
     expect(bench.drain()).toEqual(["equal", "old", "young and important"]);
+  });
+
+  it("with aging is that of waiting, not of arrival", () => {
+    const bench = new Bench(newLimits({ agingMs: 100 }));
+    bench.add(...[500, 300, 400, 100, 300].map((queuedAt, place) => newTask(`${queuedAt}/${place}`, { queuedAt })));
+    expect(bench.drain()).toEqual(["100/3", "300/1", "300/4", "400/2", "500/0"]);
+  });
+
+  it("holds with as many priorities as tasks", () => {
+    const bench = new Bench(newLimits());
+    bench.add(...Array.from({ length: 5_000 }, (_, i) => newTask(`${(i * 7919) % 5_000}`, { priority: (i * 7919) % 5_000 })));
+    expect(bench.drain()).toEqual(Array.from({ length: 5_000 }, (_, i) => `${4_999 - i}`));
   });
 
   it("is kept when the rules change, and follows the new ones", () => {

@@ -61,8 +61,8 @@ const WARNINGS: Readonly<Record<WarningCode, string>> = {
   late_result_discarded: "A result came after the verdict. The verdict stays.",
   abandoned_body_ended: "A body that was given up on has ended after all.",
   outcome_not_stored: "The task succeeded, but the value it returned could not be stored.",
+  args_not_stored: "A node's arguments could not be stored. It runs with those in memory, and cannot be run again elsewhere.",
   stray_rejection: "A promise that the task did not await was rejected.",
-  retry_refused: "The task's retry policy asked for another attempt and could not have it.",
 };
 
 const WHEN: Readonly<Record<LifecycleEventType, string>> = {

@@ -40,10 +40,12 @@ export interface ChangeResult {
   readonly conflict: ConcurrencyConflict | null;
   /** It was made, but its outcome or partial outcome cannot be stored: why, as the row's `outcomeMissing` now says. Else `null`. */
   readonly outcomeMissing: string | null;
+  /** It was made, but the arguments worked out for it cannot be stored: why. They still flow in memory. Else `null`. */
+  readonly argsMissing: string | null;
 }
 
 /** The change was made as it was given. */
-export const CHANGE_MADE: ChangeResult = Object.freeze({ conflict: null, outcomeMissing: null });
+export const CHANGE_MADE: ChangeResult = Object.freeze({ conflict: null, outcomeMissing: null, argsMissing: null });
 
 /** The high-rate side path: never checks or raises the version, never wakes a terminal task. Source §5.6. */
 export interface Touch {
@@ -88,8 +90,8 @@ export interface TaskFacet {
   create(creations: readonly TaskCreation[]): Promise<void>;
   /**
    * One durable write; the answers are in the order of the changes, each made on what those before it left. The
-   * row becomes what the change says, values included: start from `get`, since `query` leaves them out. Arguments
-   * that cannot be stored are a `ConfigurationError`, and none of the changes is made.
+   * row becomes what the change says, values included: start from `get`, since `query` leaves them out. An outcome or
+   * arguments that cannot be stored hold no step up: the answer says why they are missing.
    */
   commit(changes: readonly TaskChange[]): Promise<readonly ChangeResult[]>;
   /** With its outcome; `undefined` when there is no such task. */

@@ -12,13 +12,16 @@ const TAIL_LINES = 100;
  */
 export class OutputLines {
   readonly #give: (line: string) => void;
+  readonly #isMark: (text: string) => boolean;
   #rest = "";
   #given = 0;
   #droppedLines = 0;
   #tail: string[] = [];
 
-  constructor(give: (line: string) => void) {
+  /** @param takeMark is shown the end of each line from its last NUL on: true, and it was a mark, no output */
+  constructor(give: (line: string) => void, takeMark: (text: string) => boolean = () => false) {
     this.#give = give;
+    this.#isMark = takeMark;
   }
 
   add(text: string): void {
@@ -44,7 +47,16 @@ export class OutputLines {
   }
 
   #line(line: string): void {
-    const text = line.endsWith("\r") ? line.slice(0, -1) : line;
+    const nul = line.lastIndexOf("\u0000");
+    if (nul !== -1 && this.#isMark(line.slice(nul))) {
+      // A line that the task had not ended stands before the mark.
+      if (nul > 0) this.#keep(line.slice(0, nul));
+      return;
+    }
+    this.#keep(line.endsWith("\r") ? line.slice(0, -1) : line);
+  }
+
+  #keep(text: string): void {
     if (this.#given + text.length <= MAX_CHARS && this.#droppedLines === 0) {
       this.#given += text.length + 1;
       this.#give(text);

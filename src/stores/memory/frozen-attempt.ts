@@ -1,7 +1,7 @@
 import type { AttemptRecord } from "../../core/attempt.ts";
 import { frozenFailure } from "./frozen-failure.ts";
 
-/** A frozen copy. Written out, field by field: several times as fast as what copies any object. */
+/** A frozen copy. Written out, field by field: faster than a spread, and every record has the same shape. */
 export function frozenAttempt(attempt: AttemptRecord): AttemptRecord {
   const copy: AttemptRecord = {
     taskId: attempt.taskId,
@@ -16,6 +16,10 @@ export function frozenAttempt(attempt: AttemptRecord): AttemptRecord {
     endedAs: attempt.endedAs,
     failure: frozenFailure(attempt.failure),
     forced: attempt.forced,
+    stopAskedAt: attempt.stopAskedAt,
+    stopSeenAt: attempt.stopSeenAt,
+    pauseAskedAt: attempt.pauseAskedAt,
+    pauseSeenAt: attempt.pauseSeenAt,
   };
   return Object.freeze(copy);
 }

@@ -4,7 +4,7 @@ import { frozenFailure } from "./frozen-failure.ts";
 
 /**
  * A frozen copy without values, which are kept beside it as text. Written out, field by field, in the order of
- * `createSnapshot`: several times as fast as what copies any object, and every row has the same shape.
+ * `createSnapshot`: about twice as fast as a spread, and every row has the same shape.
  * @param outcomeMissing why it has no outcome to read
  */
 export function frozenRow(snapshot: TaskSnapshot, outcomeMissing: string | null): TaskSnapshot {

@@ -32,7 +32,13 @@ export function keepOutcome(snapshot: TaskSnapshot, maxBytes: number): KeptOutco
   return { outcome: outcome.text, partialOutcome: partialOutcome.text, missing: outcome.missing ?? partialOutcome.missing };
 }
 
-interface Tried {
+/** Arguments worked out for a node. Never throws: they flow on in memory, stored or not. */
+export function keepArgs(args: readonly unknown[], maxBytes: number): Tried {
+  return args.length === 0 ? { text: "[]", missing: null } : tryEncode(args, "args", maxBytes);
+}
+
+/** A value as text, or why it is not. */
+export interface Tried {
   readonly text: string | undefined;
   readonly missing: string | null;
 }

@@ -6,7 +6,7 @@ import { isTerminal } from "../../core/transitions.ts";
 import { decodeValue } from "../codec.ts";
 import { withAttempts } from "./attempt-list.ts";
 import { frozenRow } from "./frozen-row.ts";
-import { decodeArgs, encodeArgs, keepOutcome } from "./kept-values.ts";
+import { decodeArgs, keepArgs, keepOutcome } from "./kept-values.ts";
 import type { MemoryData } from "./memory-data.ts";
 import type { Session } from "./session.ts";
 import { addTasks, prepareTasks } from "./task-making.ts";
@@ -27,9 +27,7 @@ export class MemoryTasks implements TaskFacet {
 
   async commit(changes: readonly TaskChange[]): Promise<readonly ChangeResult[]> {
     const data = this.#session.data();
-    // All that can fail comes before the first change is made.
-    const argTexts = changes.map((change) => encodeArgs(change.args, this.#session.maxValueBytes));
-    return changes.map((change, index) => this.#apply(data, change, argTexts[index]));
+    return changes.map((change) => this.#apply(data, change));
   }
 
   async get(taskId: string): Promise<TaskSnapshot | undefined> {
@@ -68,11 +66,11 @@ export class MemoryTasks implements TaskFacet {
     }
   }
 
-  #apply(data: MemoryData, change: TaskChange, args: string | undefined): ChangeResult {
+  #apply(data: MemoryData, change: TaskChange): ChangeResult {
     const { snapshot, expectVersion, events, attempts } = change;
     const record = data.tasks.find(snapshot.taskId);
     if (record === undefined || record.row.statusVersion !== expectVersion) {
-      return { conflict: new ConcurrencyConflict(snapshot.taskId, expectVersion, record?.row.statusVersion ?? null), outcomeMissing: null };
+      return { ...CHANGE_MADE, conflict: new ConcurrencyConflict(snapshot.taskId, expectVersion, record?.row.statusVersion ?? null) };
     }
     const isWithoutValues = snapshot.outcome === undefined && snapshot.partialOutcome === undefined;
     const kept = isWithoutValues ? null : keepOutcome(snapshot, this.#session.maxValueBytes);
@@ -80,10 +78,12 @@ export class MemoryTasks implements TaskFacet {
     data.tasks.replace(record, frozenRow(snapshot, missing ?? snapshot.outcomeMissing));
     record.outcome = kept?.outcome;
     record.partialOutcome = kept?.partialOutcome;
-    if (args !== undefined) record.args = args;
+    const args = change.args === undefined ? null : keepArgs(change.args, this.#session.maxValueBytes);
+    if (args !== null) record.args = args.text;
     if (attempts.length > 0) record.attempts = withAttempts(record.attempts, attempts);
     for (const event of events) data.log.append(event, record, record.run?.positions ?? null);
-    return missing === null ? CHANGE_MADE : { conflict: null, outcomeMissing: missing };
+    const argsMissing = args?.missing ?? null;
+    return missing === null && argsMissing === null ? CHANGE_MADE : { conflict: null, outcomeMissing: missing, argsMissing };
   }
 }
 

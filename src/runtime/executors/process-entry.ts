@@ -1,0 +1,55 @@
+import { writeSync } from "node:fs";
+import { MessageChannel, Worker } from "node:worker_threads";
+import { systemClock } from "../system-clock.ts";
+import { watchStrays } from "../strays.ts";
+import { Carrier } from "./carrier.ts";
+import { markCarrier } from "./carrier-flag.ts";
+import { entryUrl } from "./entry-url.ts";
+import { FLUSHED, outputMark, sharedLine } from "./process-line.ts";
+import type { FromCarrier, ToCarrier } from "./protocol.ts";
+import { PortInbox } from "./thread-line.ts";
+
+// The first file of a child process. A helper thread holds the line to the supervisor, so that a busy main thread
+// still hears, still beats, and still dies with its supervisor.
+const FLUSH_TAKES_AT_MOST_MS = 500;
+
+markCarrier();
+const shared = sharedLine();
+const { port1, port2 } = new MessageChannel();
+const line = new Worker(entryUrl("process-line-entry"), { workerData: { port: port2, shared, pid: process.pid }, transferList: [port2], stdout: false, stderr: false });
+line.unref();
+
+let current: { readonly taskId: string; readonly attempt: number } | null = null;
+
+const inbox = new PortInbox(port1, shared, receive);
+const carrier = new Carrier(systemClock, { post, inbox, retire: () => process.exit(0) });
+port1.on("message", receive);
+watchStrays();
+// What was said last must be on its way before the threads of this process are ended.
+process.on("exit", flush);
+
+function receive(message: ToCarrier): void {
+  if (message.type === "run") current = message.job;
+  carrier.receive(message);
+}
+
+function post(message: FromCarrier): void {
+  if ((message.type === "returned" || message.type === "threw") && current !== null) markOutput(outputMark(current.taskId, current.attempt));
+  port1.postMessage({ type: "pass", message });
+}
+
+function markOutput(mark: string): void {
+  for (const fd of [1, 2]) {
+    try {
+      writeSync(fd, `${mark}\n`);
+    } catch {
+      // The task has closed it or left it full: the supervisor waits a moment instead of seeing the mark.
+    }
+  }
+}
+
+function flush(): void {
+  const before = Atomics.load(shared, FLUSHED);
+  port1.postMessage({ type: "flush" });
+  Atomics.wait(shared, FLUSHED, before, FLUSH_TAKES_AT_MOST_MS);
+}
