@@ -46,13 +46,22 @@ const NOT_INHERITED = /^--?(inspect|debug|test|watch|e$|eval|p$|print|i$|interac
 const WITH_A_VALUE = new Set(["-e", "--eval", "-p", "--print", "-pe"]);
 
 /** Checks the options; nothing is clamped. */
-export function readCarrierOptions({ executor = "async", threads, processes, executors = [] }: Readonly<Partial<Record<keyof CarrierOptions, unknown>>>): CarrierSettings {
+export function readCarrierOptions({
+  executor = "async",
+  threads,
+  processes,
+  executors = [],
+}: Readonly<Partial<Record<keyof CarrierOptions, unknown>>>): CarrierSettings {
   if (typeof executor !== "string") throw new ConfigurationError(`executor must be the kind of an executor; found ${describeValue(executor)}.`);
   return { default: executor, thread: readThreads(threads), process: readProcesses(processes), custom: readExecutors(executors) };
 }
 
 function readThreads(value: unknown): CarrierSettings["thread"] {
-  const { keep = Math.min(MOST_KEPT_BY_DEFAULT, availableParallelism()), maxTasks = DEFAULT_MAX_TASKS, resourceLimits } = checkOptions(value, ["keep", "maxTasks", "resourceLimits"], "threads");
+  const {
+    keep = Math.min(MOST_KEPT_BY_DEFAULT, availableParallelism()),
+    maxTasks = DEFAULT_MAX_TASKS,
+    resourceLimits,
+  } = checkOptions(value, ["keep", "maxTasks", "resourceLimits"], "threads");
   return {
     keep: checkInteger(keep, "threads.keep", 0),
     maxTasks: checkInteger(maxTasks, "threads.maxTasks", 1),
@@ -95,12 +104,20 @@ function readExecutors(value: unknown): readonly Executor[] {
   if (!isList(value)) throw new ConfigurationError(`executors must be a list; found ${describeValue(value)}.`);
   return value.map((executor, index) => {
     if (isExecutor(executor)) return executor;
-    throw new ConfigurationError(`executors[${index}] must have a kind that begins with "custom:", its supports, launch and close; found ${describeValue(executor)}.`);
+    throw new ConfigurationError(
+      `executors[${index}] must have a kind that begins with "custom:", its supports, launch and close; found ${describeValue(executor)}.`,
+    );
   });
 }
 
 function isExecutor(value: unknown): value is Executor {
   if (typeof value !== "object" || value === null || !("kind" in value) || !("supports" in value) || !("launch" in value) || !("close" in value)) return false;
   const supports = readPlainObject(value.supports, "supports");
-  return typeof value.kind === "string" && value.kind.startsWith("custom:") && typeof supports["pause"] === "boolean" && typeof value.launch === "function" && typeof value.close === "function";
+  return (
+    typeof value.kind === "string" &&
+    value.kind.startsWith("custom:") &&
+    typeof supports["pause"] === "boolean" &&
+    typeof value.launch === "function" &&
+    typeof value.close === "function"
+  );
 }

@@ -15,7 +15,7 @@ import { systemClock } from "../runtime/system-clock.ts";
 import { memoryStore } from "../stores/memory/store.ts";
 import { readCarrierOptions } from "./carrier-options.ts";
 import { checkInput } from "./check-input.ts";
-import { checkArgs, readEventOptions, readFolder, refuseInCarrier, readPriority } from "./options.ts";
+import { checkArgs, readEventOptions, readFolder, readLoopWatch, refuseInCarrier, readPriority } from "./options.ts";
 import type { ControllerOptions, EventOptions, PauseOptions, RetryOptions, RunOptions, StopOptions, SubmitOptions, WaitOptions, Asking } from "./options.ts";
 import type { Pipeline } from "./pipeline.ts";
 import { planRun } from "./plan-run.ts";
@@ -30,7 +30,21 @@ import { TaskHandle } from "./task-handle.ts";
 /** The tuple of arguments, which may be left out only where none is required, then the options. */
 export type ArgsThen<Args extends readonly unknown[], Options> = [] extends Args ? [args?: Args, options?: Options] : [args: Args, options?: Options];
 
-const OPEN_KEYS = ["store", "tasks", "pipelines", "concurrency", "clock", "logger", "random", "artifacts", "executor", "threads", "processes", "executors"] as const;
+const OPEN_KEYS = [
+  "store",
+  "tasks",
+  "pipelines",
+  "concurrency",
+  "clock",
+  "logger",
+  "random",
+  "artifacts",
+  "executor",
+  "threads",
+  "processes",
+  "executors",
+  "watchLoop",
+] as const;
 const SUBMIT_KEYS = ["priority", "retry", "timeout", "tags"] as const;
 
 /**
@@ -65,6 +79,7 @@ export class Controller {
     const engine = new Engine({
       carriers,
       artifacts: readFolder(artifacts, "artifacts"),
+      loopWatch: readLoopWatch(options.watchLoop ?? options.clock === undefined),
       store,
       concurrency,
       clock: options.clock ?? systemClock,

@@ -1,11 +1,11 @@
 import type { Duration } from "../core/duration.ts";
-import { parseDuration } from "../core/duration.ts";
+import { parseDuration, parsePositiveDuration } from "../core/duration.ts";
 import { describeValue } from "../core/describe-value.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import type { TaskEventType } from "../core/events.ts";
 import { EVENT_TYPES } from "../core/events.ts";
 import type { By } from "../core/lifecycle-events.ts";
-import { checkInteger, checkOneOf, checkOptions, isList } from "../core/options.ts";
+import { checkBoolean, checkInteger, checkOneOf, checkOptions, isList } from "../core/options.ts";
 import type { ConcurrencyPolicy } from "../core/policies/concurrency.ts";
 import type { RetryPolicy } from "../core/policies/retry.ts";
 import type { TimeoutPolicy } from "../core/policies/timeout.ts";
@@ -31,6 +31,12 @@ export interface ControllerOptions extends CarrierOptions {
   readonly concurrency?: ConcurrencyPolicy;
   /** The folder for the files of attempts (`ctx.artifacts`); default: a temporary one that goes with the controller. */
   readonly artifacts?: string;
+  /**
+   * A helper thread names the task that blocks the event loop, while it still blocks (`TaskWarning`, `loop_stalled`).
+   * `after`: so long is a stall, default 1 s; `announce`: also write a line to stderr at once, default false. Default: on,
+   * but off with a clock of your own.
+   */
+  readonly watchLoop?: boolean | { readonly after?: Duration; readonly announce?: boolean };
   /** Default: the system's. */
   readonly clock?: Clock;
   /** Where the library says what went wrong beside a task; default: quiet. */
@@ -156,6 +162,15 @@ export function readStatus(value: unknown, name: string): TaskStatus {
 export function checkArgs(args: unknown, name: string): readonly unknown[] {
   if (isList(args)) return args;
   throw new ConfigurationError(`"${name}": the arguments must be given as an array, the tuple that the task takes; found ${describeValue(args)}.`);
+}
+
+const STALL_MS = 1_000;
+
+/** Reads `watchLoop`; `null`: off. */
+export function readLoopWatch(value: unknown): { readonly afterMs: number; readonly announce: boolean } | null {
+  if (value === false) return null;
+  const { after = STALL_MS, announce = false } = checkOptions(value === true ? {} : value, ["after", "announce"], "watchLoop");
+  return { afterMs: parsePositiveDuration(after, "watchLoop.after"), announce: checkBoolean(announce, "watchLoop.announce") };
 }
 
 /** Reads the path of a folder; `null` where none is given. */

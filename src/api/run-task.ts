@@ -11,7 +11,7 @@ import { systemClock } from "../runtime/system-clock.ts";
 import { memoryStore } from "../stores/memory/store.ts";
 import { readCarrierOptions } from "./carrier-options.ts";
 import { checkInput } from "./check-input.ts";
-import { checkArgs, readFolder, refuseInCarrier } from "./options.ts";
+import { checkArgs, readFolder, readLoopWatch, refuseInCarrier } from "./options.ts";
 import { resolveTask } from "./task.ts";
 import type { Task } from "./task.ts";
 import { TaskControls } from "./task-controls.ts";
@@ -59,6 +59,7 @@ export async function runTask<Args extends readonly unknown[], Result>(
     random,
     carriers: readCarrierOptions({ processes: { standby: 0 } }),
     artifacts: readFolder(artifacts, "runTask: artifacts"),
+    loopWatch: readLoopWatch(options.clock === undefined),
   });
   try {
     const cell = await engine.submit({ definition, args: checked, priority: 0 });

@@ -117,7 +117,9 @@ function checkExecutor(executor: unknown, label: string): string {
 function checkModule({ executor, module }: { readonly executor?: unknown; readonly module?: unknown }, label: string): string | null {
   if (module === undefined) {
     if (executor !== "thread" && executor !== "process") return null;
-    throw new ConfigurationError(`${label} runs in a ${executor} and must say from which module it can be loaded there: add module: import.meta.url, and export the task.`);
+    throw new ConfigurationError(
+      `${label} runs in a ${executor} and must say from which module it can be loaded there: add module: import.meta.url, and export the task.`,
+    );
   }
   if (typeof module === "string" && URL.canParse(module)) return module;
   throw new ConfigurationError(`${label}: module must be the URL of the module that exports it, import.meta.url; found ${describeValue(module)}.`);

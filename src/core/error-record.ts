@@ -1,4 +1,5 @@
 import type { Failure } from "./failure.ts";
+import { CLASSES } from "./revived-classes.ts";
 import { failureOf } from "./thrown.ts";
 
 /** A thrown value as a plain record: what crosses threads and processes, where class and code would be lost. Source §6. */
@@ -9,8 +10,6 @@ export interface ErrorRecord {
   /** Its class and those above it, nearest first: retry policies match them by name. */
   readonly classes: readonly string[];
 }
-
-const CLASSES: unique symbol = Symbol("classes of the error that was thrown elsewhere");
 
 /** Takes down a thrown value, whatever it is. Never throws. */
 export function recordError(thrown: unknown): ErrorRecord {
@@ -25,12 +24,6 @@ export function reviveError({ failure, code, classes }: ErrorRecord): Error {
   if (code !== null) Object.assign(error, { code });
   define(error, CLASSES, classes);
   return error;
-}
-
-/** The names of the classes of a revived error; empty for any other value. */
-export function revivedClasses(error: unknown): readonly string[] {
-  if (typeof error !== "object" || error === null || !(CLASSES in error)) return [];
-  return Array.isArray(error[CLASSES]) ? error[CLASSES].filter((name) => typeof name === "string") : [];
 }
 
 function reviveCauses(causes: Failure["causes"]): Error | undefined {

@@ -121,7 +121,8 @@ export const WARNING_CODES = [
   "abandoned_body_ended",
   "outcome_not_stored",
   "args_not_stored",
-  "stray_rejection",
+  "stray_error",
+  "loop_stalled",
 ] as const;
 
 /** What a warning is about. */

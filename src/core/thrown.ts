@@ -2,6 +2,7 @@ import { describeValue } from "./describe-value.ts";
 import { ConfigurationError, TaskCancelled } from "./errors.ts";
 import type { Failure, FailureCause, FailureKind } from "./failure.ts";
 import { hasPrintable, toPrintable } from "./printable.ts";
+import { revivedClasses } from "./revived-classes.ts";
 
 /** How many causes a failure keeps. */
 export const MAX_CAUSES = 10;
@@ -40,9 +41,12 @@ export function failureOf(thrown: unknown, base: FailureBase = {}): Failure {
 
 const NEVER_RETRIED_KINDS: ReadonlySet<FailureKind> = new Set<FailureKind>(["cancelled", "lost", "dependency_failed", "condition_false"]);
 
-/** Errors that no retry can mend: a cancellation is a wish, a wrong configuration stays wrong. */
+/** Errors that no retry can mend, here or thrown elsewhere: a cancellation is a wish, a wrong configuration stays wrong. */
 export function isNeverRetried(thrown: unknown): boolean {
-  return isSafely(thrown, TaskCancelled) || isSafely(thrown, ConfigurationError);
+  if (isSafely(thrown, TaskCancelled) || isSafely(thrown, ConfigurationError)) return true;
+  const classes = revivedClasses(thrown);
+  // `TaskError` beside it: a class of the user's may well have such a name.
+  return classes.includes("TaskError") && (classes.includes("TaskCancelled") || classes.includes("ConfigurationError"));
 }
 
 /** The thrown value as an `Error`: itself where it is one, else wrapped once with the original as `cause`. */

@@ -69,6 +69,11 @@ export class Attempt implements CarrierReports, LiveAttempt {
     return this.#handle?.running ?? false;
   }
 
+  /** Does its code run on this thread's event loop? */
+  get local(): boolean {
+    return !this.#executor.supports.syncCheckpoint;
+  }
+
   /** Does its carrier say by itself that it is alive? */
   get beatsItself(): boolean {
     return this.#executor.supports.beats;

@@ -127,7 +127,9 @@ export class CancellationToken {
   checkpointSync(): void {
     const inbox = this.#inbox;
     if (inbox === null) {
-      throw new ConfigurationError('ctx.checkpointSync() works in a thread or process only: here it could hear nothing. Use "await ctx.checkpoint()", or executor: "thread".');
+      throw new ConfigurationError(
+        'ctx.checkpointSync() works in a thread or process only: here it could hear nothing. Use "await ctx.checkpoint()", or executor: "thread".',
+      );
     }
     if (this.#countsIdle) this.#listener.active();
     if (inbox.changed || this.#stopError !== null || this.#pauseWished) this.#holdSync(inbox);

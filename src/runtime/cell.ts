@@ -23,6 +23,7 @@ export interface NodePlace {
 /** The attempt under way, as the control plane sees it. */
 export interface LiveAttempt {
   readonly times: AttemptTimes;
+  readonly local: boolean;
   readonly alive: boolean;
   readonly beatsItself: boolean;
   readonly number: number;

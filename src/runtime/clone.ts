@@ -16,7 +16,10 @@ export function clone(value: unknown, what: string): unknown {
 /** The error for a value that cannot leave its thread: it says where the trouble is, and what to do. Source §13.9. */
 export function uncloneable(value: unknown, what: string, cause: unknown): ConfigurationError {
   const path = pathOfTrouble(value, what, 0) ?? what;
-  return new ConfigurationError(`${path} cannot leave its thread or process: functions, symbols, promises and the like cannot be copied. Send plain data, or run the task with executor: "async".`, { cause });
+  return new ConfigurationError(
+    `${path} cannot leave its thread or process: functions, symbols, promises and the like cannot be copied. Send plain data, or run the task with executor: "async".`,
+    { cause },
+  );
 }
 
 const MAX_DEPTH = 50;
@@ -34,7 +37,11 @@ function pathOfTrouble(value: unknown, path: string, depth: number): string | un
 function partsOf(value: object, path: string): readonly (readonly [string, unknown])[] {
   try {
     if (Array.isArray(value)) return value.map((item: unknown, index) => [`${path}[${index}]`, item] as const);
-    if (value instanceof Map) return [...value].flatMap(([key, item]: readonly [unknown, unknown], index) => [[`${path}.<key ${index}>`, key] as const, [`${path}.<value ${index}>`, item] as const]);
+    if (value instanceof Map)
+      return [...value].flatMap(([key, item]: readonly [unknown, unknown], index) => [
+        [`${path}.<key ${index}>`, key] as const,
+        [`${path}.<value ${index}>`, item] as const,
+      ]);
     if (value instanceof Set) return [...value].map((item: unknown, index) => [`${path}.<item ${index}>`, item] as const);
     return Object.entries(value).map(([key, item]: readonly [string, unknown]) => [`${path}.${key}`, item] as const);
   } catch {

@@ -12,7 +12,10 @@ type Fields = Readonly<Record<string, unknown>>;
 const NO_FIELDS: Fields = Object.freeze({});
 
 /** What a context needs of the attempt, in this thread or another. */
-export type ContextSource = Pick<LaunchRequest, "taskId" | "pipelineRunId" | "name" | "attempt" | "fencingToken" | "deadlineAt" | "saved" | "artifacts" | "upstream"> & {
+export type ContextSource = Pick<
+  LaunchRequest,
+  "taskId" | "pipelineRunId" | "name" | "attempt" | "fencingToken" | "deadlineAt" | "saved" | "artifacts" | "upstream"
+> & {
   readonly reports: Pick<LaunchRequest["reports"], "progress" | "log" | "emit" | "save">;
 };
 

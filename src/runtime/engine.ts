@@ -27,6 +27,8 @@ import { createExecutors } from "./executors/create-executors.ts";
 import type { CarrierSettings } from "./executors/create-executors.ts";
 import { Journal } from "./journal.ts";
 import { Lifecycle } from "./lifecycle.ts";
+import { LoopWatch } from "./loop-watch.ts";
+import type { LoopWatchOptions } from "./loop-watch.ts";
 import { PipelineDriver, runEvent } from "./pipeline-driver.ts";
 import type { RunPlan } from "./run-plan.ts";
 import { Scheduler } from "./scheduler.ts";
@@ -46,6 +48,8 @@ export interface EngineOptions {
   readonly carriers: CarrierSettings;
   /** Where attempts keep their files; `null`: in a temporary folder that goes with the engine. */
   readonly artifacts: string | null;
+  /** `null`: the event loop is not watched. */
+  readonly loopWatch: Pick<LoopWatchOptions, "afterMs" | "announce"> | null;
 }
 
 /** A task to be submitted, checked. */
@@ -66,6 +70,7 @@ export class Engine {
   readonly executors: ReadonlyMap<string, Executor>;
   readonly nodeId: string;
   readonly #artifacts: ArtifactsRoot;
+  readonly #loopWatch: LoopWatch | null;
   readonly #journal: Journal;
   readonly #lifecycle: Lifecycle;
   readonly #scheduler: Scheduler;
@@ -92,6 +97,7 @@ export class Engine {
     });
     this.#lifecycle = new Lifecycle({ store, journal: this.#journal, scheduler: this.#scheduler, clock, logger, publish });
     this.control = new Control(this.#lifecycle);
+    this.#loopWatch = options.loopWatch === null ? null : new LoopWatch({ ...options.loopWatch, onStall: (report) => this.#supervisor.stalled(report) });
     this.#supervisor = new Supervisor({
       clock,
       logger,
@@ -102,6 +108,7 @@ export class Engine {
       executors: this.executors,
       owner: this.#owner,
       artifacts: this.#artifacts,
+      loopWatch: this.#loopWatch,
     });
     this.#unwatchStrays = watchStrays();
   }
@@ -118,6 +125,7 @@ export class Engine {
   /** Makes the task and puts it into the queue; resolves once it is stored. */
   async submit({ definition, args, priority }: Submission): Promise<Cell> {
     this.#refuseWhenClosed();
+    this.#checkExecutor(definition);
     const now = this.clock.now();
     const { retry, tags, name } = definition;
     const fresh = createSnapshot({ taskId: createId(randomBytes), name, createdAt: now, maxAttempts: retry.maxAttempts, tags, priority });
@@ -135,6 +143,7 @@ export class Engine {
   /** Makes the run with all its nodes and lets the roots go; resolves once it is stored. */
   async startRun(plan: RunPlan): Promise<PipelineDriver> {
     this.#refuseWhenClosed();
+    for (const node of plan.nodes) this.#checkExecutor(node.definition);
     const now = this.clock.now();
     const pending = runSnapshot(plan, createId(randomBytes), now);
     const run: RunSnapshot = { ...pending, status: "running", version: 1, startedAt: now };
@@ -253,6 +262,7 @@ export class Engine {
     this.#journal.close();
     this.#unwatchStrays();
     this.#supervisor.close();
+    await this.#loopWatch?.close();
     for (const executor of new Set(this.executors.values())) await executor.close();
     await this.#artifacts.close();
     this.bus.close();
@@ -265,6 +275,15 @@ export class Engine {
     if (!applied.ok) throw applied.error;
     cell.snapshot = applied.snapshot;
     return { snapshot: applied.snapshot, payload: { args: cell.args, overrides: null }, events: [created, ...eventsOf(applied, now)] };
+  }
+
+  #checkExecutor({ executor, name, module }: TaskDefinition): void {
+    const found = this.executors.get(executor);
+    if (found === undefined) throw noExecutor(executor, this.executors);
+    if (!found.supports.closures && module === null)
+      throw new ConfigurationError(
+        `task "${name}" is to run in a ${found.kind} and does not say from which module it can be loaded there. Export it, and give it module: import.meta.url.`,
+      );
   }
 
   #refuseWhenClosed(): void {
@@ -281,7 +300,9 @@ const ENDED_RUN: NodePlace = {
 };
 
 function noExecutor(kind: string, executors: ReadonlyMap<string, Executor>): ConfigurationError {
-  return new ConfigurationError(`there is no executor "${kind}". There are: ${[...new Set([...executors.values()].map((executor) => executor.kind))].join(", ")}.`);
+  return new ConfigurationError(
+    `there is no executor "${kind}". There are: ${[...new Set([...executors.values()].map((executor) => executor.kind))].join(", ")}.`,
+  );
 }
 
 function unknownTask(taskId: string): UnknownId {

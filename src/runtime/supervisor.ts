@@ -16,6 +16,8 @@ import { headOf } from "./audit-events.ts";
 import { Attempt } from "./attempt.ts";
 import type { AttemptParts } from "./attempt.ts";
 import type { Cell } from "./cell.ts";
+import type { LoopWatch } from "./loop-watch.ts";
+import type { StallReport } from "./loop-watch-protocol.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { Scheduler } from "./scheduler.ts";
 
@@ -36,6 +38,8 @@ export interface SupervisorParts {
   readonly owner: string;
   /** Where attempts keep their files. */
   readonly artifacts: ArtifactsRoot;
+  /** `null`: the event loop is not watched. */
+  readonly loopWatch: LoopWatch | null;
 }
 
 /** Each task from its dispatch to its verdict: begins attempts, reads how they ended, decides on the next. Source §5.2, §5.5. */
@@ -64,6 +68,17 @@ export class Supervisor {
   /** Bodies that were given up on and still run. */
   get orphans(): ReadonlySet<Attempt> {
     return this.#orphans;
+  }
+
+  /** A task has blocked the event loop, and it turns again. */
+  stalled({ taskId, name, frames }: StallReport): void {
+    const where = frames.length === 0 ? "" : `, at ${frames.join(" < ")}`;
+    if (taskId === null) {
+      this.#parts.logger.warn("code outside any task has blocked the event loop", { where });
+      return;
+    }
+    const advice = 'Nothing else could run, be paused or be stopped meanwhile: await ctx.checkpoint() in the loop, or use executor: "thread".';
+    this.#record(taskId, { code: "loop_stalled", message: `"${name ?? ""}" has blocked the event loop${where}. ${advice}` });
   }
 
   /** No more beats: the controller closes. */
@@ -101,6 +116,7 @@ export class Supervisor {
     const { attempt } = cell;
     if (attempt === null || attempt.number !== cell.snapshot.attempt || !holdsSlot(cell.snapshot)) return;
     if (problem !== null) {
+      cell.attempt = null;
       this.#conclude(
         cell,
         judgeSettlement({
@@ -111,6 +127,7 @@ export class Supervisor {
         }),
       );
     } else {
+      if (attempt.local) this.#parts.loopWatch?.begin();
       attempt.launch();
     }
   }
@@ -118,6 +135,7 @@ export class Supervisor {
   #settled(attempt: Attempt, settlement: Settlement): void {
     const { cell } = attempt;
     if (settlement.type === "abandoned") this.#orphans.add(attempt);
+    else if (attempt.local) this.#parts.loopWatch?.end();
     const { status, requestedAction } = cell.snapshot;
     this.#conclude(cell, judgeSettlement({ status, requestedAction, settlement, timeout: attempt.timeout }));
     cell.attempt = null;
@@ -159,7 +177,7 @@ export class Supervisor {
   /** An abandoned body has ended after all: that is recorded, and changes nothing else. Source §13.4. */
   #late(attempt: Attempt, settlement: Settlement): void {
     if (settlement.type === "abandoned") return;
-    this.#orphans.delete(attempt);
+    if (this.#orphans.delete(attempt) && attempt.local) this.#parts.loopWatch?.end();
     const { cell, number } = attempt;
     this.#parts.scheduler.releaseTags(cell.taskId);
     const how = settlement.type === "returned" ? "returned; what it returned is discarded" : "threw";
@@ -175,7 +193,11 @@ export class Supervisor {
     const { cell, number } = attempt;
     const failure = failureOf(error);
     this.#parts.logger.error("a task left a rejection that nobody awaited", { taskId: cell.taskId, name: cell.snapshot.name, problem: failure.message });
-    this.#record(cell.taskId, { code: "stray_rejection", message: `attempt ${number} left a rejection that nobody awaited: ${failure.message}`, failure });
+    this.#record(cell.taskId, {
+      code: "stray_error",
+      message: `attempt ${number} left a rejection or exception that nobody awaited: ${failure.message}`,
+      failure,
+    });
   }
 
   #record(taskId: string, warning: Parameters<Lifecycle["warn"]>[1], patch: Parameters<Lifecycle["warn"]>[2] = {}): void {

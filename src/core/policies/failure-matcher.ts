@@ -1,6 +1,7 @@
 import { describeValue } from "../describe-value.ts";
 import { ConfigurationError } from "../errors.ts";
 import type { Failure, FailureKind } from "../failure.ts";
+import { revivedClasses } from "../revived-classes.ts";
 import { failureOf } from "../thrown.ts";
 import { unreachable } from "../unreachable.ts";
 
@@ -9,15 +10,16 @@ export type ErrorClass = abstract new (...args: never[]) => unknown;
 
 /**
  * Decides on one failure.
- * @param error what was thrown, where it is still in memory; `undefined` where it came from another thread,
- * process or the store
+ * @param error what was thrown, where it is still in memory; from another thread or process an `Error` like it,
+ * with its name, message, stack and code but not its class; `undefined` where there was none, or it came from the store
  */
 export type FailurePredicate = (failure: Failure, error: unknown) => boolean;
 
 /**
  * One entry of `retryOn` or `giveUpOn`: an error's class, an error's code or name or a failure's kind as text,
- * or a predicate. A class also matches its subclasses; where the error itself is gone (another thread or
- * process) it matches by the class's name alone. Codes are only known while the error is in memory.
+ * or a predicate. A class also matches its subclasses: of an error that came from another thread or process by
+ * the names of its classes, and of one that is gone (the carrier died) by the failure's name alone. Codes are only
+ * known while the error is in memory.
  */
 export type FailureMatcher = ErrorClass | FailurePredicate | FailureKind | (string & {});
 
@@ -65,7 +67,7 @@ export function matchesFailure(matchers: readonly ResolvedFailureMatcher[], fail
   return matchers.some((matcher) => {
     switch (matcher.by) {
       case "class":
-        return isInstance(error, matcher.errorClass) || (error === undefined && failure.name === matcher.errorClass.name);
+        return isOf(matcher.errorClass, failure, error);
       case "text":
         return failure.kind === matcher.text || failure.name === matcher.text || codeOf(error) === matcher.text;
       case "predicate":
@@ -74,6 +76,11 @@ export function matchesFailure(matchers: readonly ResolvedFailureMatcher[], fail
         return unreachable(matcher);
     }
   });
+}
+
+function isOf(errorClass: ErrorClass, failure: Failure, error: unknown): boolean {
+  if (error === undefined) return failure.name === errorClass.name;
+  return isInstance(error, errorClass) || revivedClasses(error).includes(errorClass.name);
 }
 
 /** A revoked proxy throws even at `instanceof`. */

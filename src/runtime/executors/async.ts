@@ -13,7 +13,7 @@ export class AsyncExecutor implements Executor {
   }
 
   launch(request: LaunchRequest): ExecutionHandle {
-    const handle = new LocalHandle(this.#clock, request);
+    const handle = new LocalHandle(this.#clock, request, this.supports);
     // Not on the scheduler's stack: a body that blocks is to block itself, not the dispatch of its neighbours.
     queueMicrotask(() => handle.begin());
     return handle;

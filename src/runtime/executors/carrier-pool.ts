@@ -49,6 +49,10 @@ export class CarrierPool<Link extends PooledLink> {
 
   /** A carrier made ahead of its first task. */
   add(link: Link): void {
+    if (this.#closed) {
+      this.#retire(link);
+      return;
+    }
     this.#uses.set(link, 0);
     link.letGo();
     this.#idle.push(link);
@@ -71,10 +75,14 @@ export class CarrierPool<Link extends PooledLink> {
     if (link.alive) this.#retire(link);
   }
 
-  /** Retires the idle ones and waits for all that are leaving. */
+  /** Retires the idle ones, ends those that still work, and waits until all are gone. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const link of this.#idle.splice(0)) this.#retire(link);
+    for (const link of [...this.#uses.keys()]) {
+      link.kill();
+      this.drop(link);
+    }
     await Promise.all(this.#leaving);
   }
 

@@ -6,6 +6,7 @@ import { CancellationToken } from "../cancellation.ts";
 import type { Inbox } from "../cancellation.ts";
 import { uncloneable } from "../clone.ts";
 import { RuntimeContext } from "../context.ts";
+import type { ContextSource } from "../context.ts";
 import { ProgressThrottle } from "../progress-throttle.ts";
 import { taskScope } from "../task-scope.ts";
 import { loadTask } from "./load-task.ts";
@@ -87,16 +88,25 @@ export class Carrier {
   }
 
   async #run(job: Job): Promise<void> {
-    const token = this.#token(job);
+    // A worker is used again: what a body goes on saying after its end must not reach the next attempt.
+    const say = (message: FromCarrier): void => {
+      if (this.#running?.job === job) this.#post(message);
+    };
+    const token = this.#token(job, say);
     const running: Running = { job, token, deadlineAt: job.deadlineAt, asked: new Map() };
     this.#running = running;
-    const progress = new ProgressThrottle(this.#clock, ({ done, total, unit, message }) => this.#post({ type: "progress", report: reportOf({ done, total, unit, message }) }));
+    const progress = new ProgressThrottle(this.#clock, ({ done, total, unit, message }) =>
+      say({ type: "progress", report: reportOf({ done, total, unit, message }) }),
+    );
     let end: FromCarrier;
     try {
       const run = await loadTask(job.module, job.name);
       token.throwIfStopped();
       this.#port.post({ type: "launched" });
-      const context = new RuntimeContext({ ...job, deadlineAt: () => running.deadlineAt, upstream: async (node) => await this.#ask(running, node), reports: this.#reports(progress) }, token);
+      const context = new RuntimeContext(
+        { ...job, deadlineAt: () => running.deadlineAt, upstream: async (node) => await this.#ask(running, node), reports: reportsTo(say, progress) },
+        token,
+      );
       const scope = { taskId: job.taskId, pipelineRunId: job.pipelineRunId, name: job.name, stray: (error: unknown) => this.#stray(job, error) };
       const value = await taskScope.run(scope, async () => await run(context, ...job.args));
       end = { type: "returned", value, noticed: token.noticed };
@@ -108,32 +118,24 @@ export class Carrier {
     this.#end(end);
   }
 
-  #token(job: Job): CancellationToken {
+  #token(job: Job, say: (message: FromCarrier) => void): CancellationToken {
     let saidAt = Number.NEGATIVE_INFINITY;
     const listener = {
-      pauseReached: () => this.#port.post({ type: "pauseReached" }),
-      stopSeen: () => this.#port.post({ type: "stopSeen" }),
-      beat: () => this.#port.post({ type: "beat" }),
+      pauseReached: () => say({ type: "pauseReached" }),
+      stopSeen: () => say({ type: "stopSeen" }),
+      beat: () => say({ type: "beat" }),
       active: () => {
         const now = this.#clock.monotonic();
         if (now - saidAt < (job.activeGapMs ?? 0)) return;
         saidAt = now;
-        this.#port.post({ type: "active" });
+        say({ type: "active" });
       },
     };
     return new CancellationToken(this.#clock, listener, { countsIdle: job.activeGapMs !== null, inbox: this.#port.inbox });
   }
 
-  #reports(progress: ProgressThrottle): ConstructorParameters<typeof RuntimeContext>[0]["reports"] {
-    return {
-      progress: (report) => progress.report(report),
-      log: (level, message, fields) => this.#post({ type: "log", level, message, fields }),
-      emit: (kind, payload) => this.#post({ type: "emit", kind, payload }),
-      save: (state) => this.#post({ type: "save", state }),
-    };
-  }
-
   async #ask(running: Running, node: string): Promise<unknown> {
+    if (this.#running !== running) throw new ConfigurationError(`ctx.upstream(${JSON.stringify(node)}) was called after its attempt had ended: nobody can answer.`);
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const call = (this.#calls += 1);
     running.asked.set(call, { resolve, reject });
@@ -160,12 +162,39 @@ export class Carrier {
     try {
       this.#port.post(end);
     } catch (error) {
-      const refused = end.type === "returned" ? uncloneable(end.value, "result", error) : new ConfigurationError("what the task threw cannot be passed on.", { cause: error });
+      const refused =
+        end.type === "returned"
+          ? uncloneable(end.value, "result", error)
+          : new ConfigurationError("what the task threw cannot be passed on.", { cause: error });
       this.#port.post({ type: "threw", error: recordError(refused), noticed: false });
     }
   }
 }
 
-function reportOf({ done, total, unit, message }: { readonly done: number | null; readonly total: number | null; readonly unit: string | null; readonly message: string | null }): { done?: number; total?: number; unit?: string; message?: string } {
-  return { ...(done === null ? {} : { done }), ...(total === null ? {} : { total }), ...(unit === null ? {} : { unit }), ...(message === null ? {} : { message }) };
+function reportsTo(say: (message: FromCarrier) => void, progress: ProgressThrottle): ContextSource["reports"] {
+  return {
+    progress: (report) => progress.report(report),
+    log: (level, message, fields) => say({ type: "log", level, message, fields }),
+    emit: (kind, payload) => say({ type: "emit", kind, payload }),
+    save: (state) => say({ type: "save", state }),
+  };
+}
+
+function reportOf({
+  done,
+  total,
+  unit,
+  message,
+}: {
+  readonly done: number | null;
+  readonly total: number | null;
+  readonly unit: string | null;
+  readonly message: string | null;
+}): { done?: number; total?: number; unit?: string; message?: string } {
+  return {
+    ...(done === null ? {} : { done }),
+    ...(total === null ? {} : { total }),
+    ...(unit === null ? {} : { unit }),
+    ...(message === null ? {} : { message }),
+  };
 }

@@ -30,6 +30,7 @@ export function createExecutors(clock: Clock, settings: CarrierSettings): Readon
     executors.set(executor.kind, executor);
   }
   const usual = executors.get(settings.default);
-  if (usual === undefined) throw new ConfigurationError(`executor: there is no executor "${settings.default}". There are: ${[...executors.keys()].join(", ")}.`);
+  if (usual === undefined)
+    throw new ConfigurationError(`executor: there is no executor "${settings.default}". There are: ${[...executors.keys()].join(", ")}.`);
   return executors.set(DEFAULT_EXECUTOR, usual);
 }

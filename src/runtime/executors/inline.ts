@@ -13,7 +13,7 @@ export class InlineExecutor implements Executor {
   }
 
   launch(request: LaunchRequest): ExecutionHandle {
-    const handle = new LocalHandle(this.#clock, request);
+    const handle = new LocalHandle(this.#clock, request, this.supports);
     handle.begin();
     return handle;
   }

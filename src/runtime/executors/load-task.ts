@@ -28,10 +28,20 @@ async function load(module: string, name: string): Promise<Readonly<Record<strin
     const namespace: unknown = await import(module);
     return typeof namespace === "object" && namespace !== null ? { ...namespace } : {};
   } catch (error) {
-    throw new ConfigurationError(`module ${module} of task "${name}" does not load: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    throw new ConfigurationError(`module ${module} of task "${name}" does not load: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
   }
 }
 
 function isTask(value: unknown): value is Exported {
-  return typeof value === "object" && value !== null && "name" in value && typeof value.name === "string" && "options" in value && "run" in value && typeof value.run === "function";
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "name" in value &&
+    typeof value.name === "string" &&
+    "options" in value &&
+    "run" in value &&
+    typeof value.run === "function"
+  );
 }

@@ -1,6 +1,6 @@
 import { TaskCancelled } from "../../core/errors.ts";
 import type { Clock } from "../../core/ports/clock.ts";
-import type { ExecutionHandle, LaunchRequest, Settlement, StopRequest } from "../../core/ports/executor.ts";
+import type { ExecutionHandle, ExecutorSupports, LaunchRequest, Settlement, StopRequest } from "../../core/ports/executor.ts";
 import { CancellationToken } from "../cancellation.ts";
 import { RuntimeContext } from "../context.ts";
 import { taskScope } from "../task-scope.ts";
@@ -15,6 +15,7 @@ export class LocalHandle implements ExecutionHandle {
   readonly settled: Promise<Settlement>;
   readonly late: Promise<Settlement>;
   readonly #request: LaunchRequest;
+  readonly #canPause: boolean;
   readonly #token: CancellationToken;
   readonly #stop: StopSequence;
   readonly #settle: (settlement: Settlement) => void;
@@ -22,8 +23,9 @@ export class LocalHandle implements ExecutionHandle {
   #running = true;
   #abandoned = false;
 
-  constructor(clock: Clock, request: LaunchRequest) {
+  constructor(clock: Clock, request: LaunchRequest, supports: Pick<ExecutorSupports, "pause">) {
     this.#request = request;
+    this.#canPause = supports.pause;
     const { reports } = request;
     this.#token = new CancellationToken(clock, reports, { countsIdle: request.idleMs !== null });
     this.#stop = new StopSequence(clock, { ask: (message) => this.#token.stop(message), lastResort: () => this.#abandon() });
@@ -56,7 +58,7 @@ export class LocalHandle implements ExecutionHandle {
   }
 
   pause(): void {
-    this.#token.pause();
+    if (this.#canPause) this.#token.pause();
   }
 
   resume(): void {

@@ -4,7 +4,7 @@ import { systemClock } from "../system-clock.ts";
 import { watchStrays } from "../strays.ts";
 import { Carrier } from "./carrier.ts";
 import { markCarrier } from "./carrier-flag.ts";
-import { entryUrl } from "./entry-url.ts";
+import { entryUrl } from "../entry-url.ts";
 import { FLUSHED, outputMark, sharedLine } from "./process-line.ts";
 import type { FromCarrier, ToCarrier } from "./protocol.ts";
 import { PortInbox } from "./thread-line.ts";
@@ -16,7 +16,12 @@ const FLUSH_TAKES_AT_MOST_MS = 500;
 markCarrier();
 const shared = sharedLine();
 const { port1, port2 } = new MessageChannel();
-const line = new Worker(entryUrl("process-line-entry"), { workerData: { port: port2, shared, pid: process.pid }, transferList: [port2], stdout: false, stderr: false });
+const line = new Worker(entryUrl(import.meta.url, "process-line-entry"), {
+  workerData: { port: port2, shared, pid: process.pid },
+  transferList: [port2],
+  stdout: false,
+  stderr: false,
+});
 line.unref();
 
 let current: { readonly taskId: string; readonly attempt: number } | null = null;

@@ -8,7 +8,7 @@ import { InternalError } from "../../core/errors.ts";
 import type { Clock, Timer } from "../../core/ports/clock.ts";
 import type { CarrierListener } from "./carrier-link.ts";
 import type { PooledLink } from "./carrier-pool.ts";
-import { entryUrl } from "./entry-url.ts";
+import { entryUrl } from "../entry-url.ts";
 import { encodeFrame, FrameReader } from "./frames.ts";
 import { OutputLines } from "./output-lines.ts";
 import { endOrphanedGroup, HAS_GROUPS, signalGroup } from "./platform.ts";
@@ -42,7 +42,7 @@ export class ProcessLink implements PooledLink {
 
   constructor(clock: Clock, options: { readonly execArgv: readonly string[] }) {
     this.#clock = clock;
-    const child = spawn(process.execPath, [...options.execArgv, fileURLToPath(entryUrl("process-entry"))], {
+    const child = spawn(process.execPath, [...options.execArgv, fileURLToPath(entryUrl(import.meta.url, "process-entry"))], {
       stdio: ["ignore", "pipe", "pipe", "pipe"],
       // A process group of its own: a signal to it reaches what the task has started.
       detached: HAS_GROUPS,

@@ -62,7 +62,9 @@ export abstract class RemoteExecutor<Link extends PooledLink> implements Executo
 
   #address({ name, module }: CarriedTask): TaskAddress {
     if (module !== null) return { module, name };
-    throw new ConfigurationError(`task "${name}" is to run in a ${this.word} and does not say from which module it can be loaded there. Export it, and give it module: import.meta.url.`);
+    throw new ConfigurationError(
+      `task "${name}" is to run in a ${this.word} and does not say from which module it can be loaded there. Export it, and give it module: import.meta.url.`,
+    );
   }
 
   async #load(link: Link, tasks: readonly TaskAddress[]): Promise<void> {
@@ -74,9 +76,12 @@ export abstract class RemoteExecutor<Link extends PooledLink> implements Executo
         if (message.error === null) resolve();
         else reject(new ConfigurationError(message.error.failure.message, { cause: reviveError(message.error) }));
       },
-      exited: ({ exitCode, signal, reason }) => reject(new ConfigurationError(`a ${this.word} that loaded ${modules} ${reason ?? `ended with ${signal ?? `code ${exitCode ?? "unknown"}`}`}.`)),
+      exited: ({ exitCode, signal, reason }) =>
+        reject(new ConfigurationError(`a ${this.word} that loaded ${modules} ${reason ?? `ended with ${signal ?? `code ${exitCode ?? "unknown"}`}`}.`)),
     };
-    const timer = this.clock.setTimer(LOAD_TAKES_AT_MOST_MS, () => reject(new ConfigurationError(`${modules} did not finish loading in a ${this.word} within ${formatDuration(LOAD_TAKES_AT_MOST_MS)}.`)));
+    const timer = this.clock.setTimer(LOAD_TAKES_AT_MOST_MS, () =>
+      reject(new ConfigurationError(`${modules} did not finish loading in a ${this.word} within ${formatDuration(LOAD_TAKES_AT_MOST_MS)}.`)),
+    );
     link.hold();
     link.post({ type: "load", tasks });
     try {

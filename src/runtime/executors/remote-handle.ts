@@ -79,9 +79,9 @@ export class RemoteHandle implements ExecutionHandle, CarrierListener {
   }
 
   resume(): void {
-    this.#tell({ type: "resume" });
-    // What was paused has more time now.
+    // What was paused has more time now; it must know that when it goes on.
     this.#tell({ type: "deadline", at: this.#request.deadlineAt() });
+    this.#tell({ type: "resume" });
   }
 
   stop(request: StopRequest): void {
@@ -124,7 +124,8 @@ export class RemoteHandle implements ExecutionHandle, CarrierListener {
         reports.save(message.state);
         return;
       case "stray":
-        reports.stray(reviveError(message.error));
+        // A carrier that is used again may still have strays of an attempt before this one.
+        if (message.taskId === this.#request.taskId) reports.stray(reviveError(message.error));
         return;
       case "ask":
         void this.#answer(message.call, message.node);
@@ -147,7 +148,7 @@ export class RemoteHandle implements ExecutionHandle, CarrierListener {
 
   #ended(end: JobEnd): void {
     // Killed already: the verdict is the kill's, whatever still comes through. Source §13.4.
-    if (this.#state === "killing" || this.#state === "over") return;
+    if (this.#state !== "going") return;
     this.#carrier.giveBack();
     this.#finish(end.type === "returned" ? end : { type: "threw", error: reviveError(end.error), noticed: end.noticed });
   }
@@ -163,11 +164,14 @@ export class RemoteHandle implements ExecutionHandle, CarrierListener {
   }
 
   #warn(): void {
+    // It has ended by itself, and its exit is on the way: that is not our doing.
+    if (!this.#carrier.link.alive) return;
     this.#forced = true;
     this.#carrier.link.warn();
   }
 
   #kill(): void {
+    if (!this.#carrier.link.alive) return;
     this.#state = "killing";
     this.#forced = true;
     this.#killTimer = this.#clock.setTimer(KILL_TAKES_AT_MOST_MS, () => this.#giveUp());

@@ -4,13 +4,16 @@ import type { Clock } from "../../core/ports/clock.ts";
 import { failureOf } from "../../core/thrown.ts";
 import type { CarrierListener } from "./carrier-link.ts";
 import type { PooledLink } from "./carrier-pool.ts";
-import { entryUrl } from "./entry-url.ts";
+import { entryUrl } from "../entry-url.ts";
 import { OutputLines } from "./output-lines.ts";
 import type { FromCarrier, ToCarrier } from "./protocol.ts";
 import { SENT, sharedCounter } from "./thread-line.ts";
 
 /** An idle worker is asked to end; after so long it is ended. */
 const RETIRE_TAKES_AT_MOST_MS = 1_000;
+
+/** A worker that is caught in native code ends when that returns, which may be never: nobody waits longer than this. */
+const GONE_TAKES_AT_MOST_MS = 2_000;
 
 /** The supervisor's end of one worker thread. */
 export class ThreadLink implements PooledLink {
@@ -29,7 +32,12 @@ export class ThreadLink implements PooledLink {
     this.#clock = clock;
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
-    this.#worker = new Worker(entryUrl("thread-entry"), { workerData: { port: port2, counter: this.#counter }, transferList: [port2], resourceLimits, stdin: false });
+    this.#worker = new Worker(entryUrl(import.meta.url, "thread-entry"), {
+      workerData: { port: port2, counter: this.#counter },
+      transferList: [port2],
+      resourceLimits,
+      stdin: false,
+    });
     port1.on("message", (message: FromCarrier) => this.#receive(message));
     this.#worker.on("error", (error: unknown) => (this.#reason = reasonOf(error)));
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -70,9 +78,11 @@ export class ThreadLink implements PooledLink {
     if (!this.#alive) return;
     this.hold();
     this.post({ type: "retire" });
-    const timer = this.#clock.setTimer(RETIRE_TAKES_AT_MOST_MS, () => this.kill());
-    await this.#gone;
-    timer.cancel();
+    const { promise: givenUp, resolve: giveUp } = Promise.withResolvers<void>();
+    const timers = [this.#clock.setTimer(RETIRE_TAKES_AT_MOST_MS, () => this.kill()), this.#clock.setTimer(GONE_TAKES_AT_MOST_MS, giveUp)];
+    await Promise.race([this.#gone, givenUp]);
+    for (const timer of timers) timer.cancel();
+    if (this.#alive) this.letGo();
   }
 
   #receive(message: FromCarrier): void {

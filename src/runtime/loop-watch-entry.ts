@@ -1,0 +1,80 @@
+import { writeSync } from "node:fs";
+import { Session } from "node:inspector";
+import type { Debugger } from "node:inspector";
+import { setImmediate as turn } from "node:timers/promises";
+import { parentPort, workerData } from "node:worker_threads";
+import { ACTIVE, BEAT, SCOPE_KEY } from "./loop-watch-protocol.ts";
+import type { StallReport, WatcherData } from "./loop-watch-protocol.ts";
+
+// The helper thread that watches the main thread's event loop. See loop-watch.ts.
+const FRAMES = 8;
+
+const { shared, afterMs, announce } = workerData as WatcherData;
+// An inspector session alone does not keep a thread alive.
+setInterval(() => undefined, 1 << 30);
+await watch();
+
+async function watch(): Promise<never> {
+  for (;;) {
+    const seen = Atomics.load(shared, BEAT);
+    const limitMs = Atomics.load(shared, ACTIVE) === 1 ? afterMs : Number.POSITIVE_INFINITY;
+    if (Atomics.wait(shared, BEAT, seen, limitMs) !== "timed-out") {
+      await turn();
+      continue;
+    }
+    const report = await look();
+    if (announce) writeSync(2, `${describe(report)}\n`);
+    parentPort?.postMessage(report);
+    // Said once for one stall.
+    Atomics.wait(shared, BEAT, seen);
+  }
+}
+
+/** Stops the main thread for a moment, between two of its instructions. In native code it stops when that returns. */
+async function look(): Promise<StallReport> {
+  const session = new Session();
+  const scripts = new Map<string, string>();
+  session.on("Debugger.scriptParsed", ({ params }) => scripts.set(params.scriptId, params.url));
+  const paused = new Promise<Debugger.PausedEventDataType>((resolve) => session.once("Debugger.paused", ({ params }) => resolve(params)));
+  session.connectToMainThread();
+  try {
+    session.post("Debugger.enable");
+    session.post("Debugger.pause");
+    const { callFrames } = await paused;
+    const scope = await scopeOf(session, callFrames[0]);
+    session.post("Debugger.resume");
+    return {
+      ...scope,
+      frames: callFrames
+        .map((frame) => frameText(frame, scripts))
+        .filter((text) => !text.includes("(node:"))
+        .slice(0, FRAMES),
+    };
+  } finally {
+    session.disconnect();
+  }
+}
+
+async function scopeOf(session: Session, frame: Debugger.CallFrame | undefined): Promise<Pick<StallReport, "taskId" | "name">> {
+  const nobody = { taskId: null, name: null };
+  if (frame === undefined) return nobody;
+  const expression = `globalThis[Symbol.for(${JSON.stringify(SCOPE_KEY)})]?.()`;
+  const text = await new Promise<unknown>((resolve) => {
+    session.post("Debugger.evaluateOnCallFrame", { callFrameId: frame.callFrameId, expression, returnByValue: true, silent: true }, (error, answer) =>
+      resolve(error === null ? answer.result.value : undefined),
+    );
+  });
+  const scope: unknown = typeof text === "string" ? JSON.parse(text) : null;
+  if (typeof scope !== "object" || scope === null || !("taskId" in scope) || !("name" in scope)) return nobody;
+  return { taskId: String(scope.taskId), name: String(scope.name) };
+}
+
+function frameText({ functionName, location }: Debugger.CallFrame, scripts: ReadonlyMap<string, string>): string {
+  const url = scripts.get(location.scriptId) ?? "unknown";
+  return `${functionName === "" ? "<anonymous>" : functionName} (${url}:${location.lineNumber + 1})`;
+}
+
+function describe({ taskId, name, frames }: StallReport): string {
+  const who = taskId === null ? "code outside any task" : `task "${name ?? ""}" (${taskId})`;
+  return `warning: ${who} has blocked the event loop for ${afterMs} ms, at ${frames[0] ?? "an unknown place"}`;
+}
