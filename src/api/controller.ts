@@ -10,6 +10,7 @@ import { DEFAULTS } from "../core/policies/timeout.ts";
 import type { TaskSnapshot } from "../core/snapshot.ts";
 import type { Verb, VerbAnswer } from "../core/verbs.ts";
 import { Engine } from "../runtime/engine.ts";
+import type { Health, Orphan } from "../runtime/engine.ts";
 import { follow } from "../runtime/event-feed.ts";
 import { systemClock } from "../runtime/system-clock.ts";
 import { memoryStore } from "../stores/memory/store.ts";
@@ -203,6 +204,16 @@ export class Controller {
   events(options?: EventOptions): AsyncGenerator<TaskEvent, void, undefined> {
     const { types, signal } = readEventOptions(options);
     return follow(this.#engine, { filter: types === undefined ? {} : { types }, signal });
+  }
+
+  /** Bodies that were given up on and still run in this process: `lost` tasks whose code may still act. */
+  get orphans(): readonly Orphan[] {
+    return this.#engine.orphans;
+  }
+
+  /** Whether the store takes what is written, how often it did not, and how many bodies were given up on and still run. */
+  get health(): Health {
+    return this.#engine.health;
   }
 
   /** The registered names. */

@@ -52,6 +52,27 @@ export interface EngineOptions {
   readonly loopWatch: Pick<LoopWatchOptions, "afterMs" | "announce"> | null;
 }
 
+/** A body that was given up on and still runs. */
+export interface Orphan {
+  readonly taskId: string;
+  /** The task's registered name. */
+  readonly name: string;
+  readonly attempt: number;
+  readonly executor: string;
+  /** When it was given up on, epoch milliseconds. */
+  readonly since: number;
+}
+
+/** How a controller is. */
+export interface Health {
+  /** The store does not take what is written now; it is kept in order and tried again. */
+  readonly degraded: boolean;
+  /** How many writes it did not take at once, since opening. */
+  readonly persistFailures: number;
+  /** How many bodies were given up on and still run. */
+  readonly orphans: number;
+}
+
 /** A task to be submitted, checked. */
 export interface Submission {
   readonly definition: TaskDefinition;
@@ -230,14 +251,19 @@ export class Engine {
   }
 
   /** What is not in order: a store that does not write, bodies that were given up on. */
-  get health(): { readonly degraded: boolean; readonly persistFailures: number; readonly orphans: number } {
+  get health(): Health {
     const { degraded, persistFailures } = this.#journal.health;
     return { degraded, persistFailures, orphans: this.#supervisor.orphans.size };
   }
 
-  /** What this engine has in hand: slots taken, and tasks kept in memory. */
-  get load(): { readonly slots: HeldSlots; readonly tasks: number } {
-    return { slots: this.#scheduler.held, tasks: this.#lifecycle.cells.size };
+  get orphans(): readonly Orphan[] {
+    return [...this.#supervisor.orphans].map(({ cell, number }) => ({
+      taskId: cell.taskId,
+      name: cell.snapshot.name,
+      attempt: number,
+      executor: cell.snapshot.executor ?? "",
+      since: cell.snapshot.endedAt ?? 0,
+    }));
   }
 
   /** Stops what runs within the grace; leaves what has not begun in a durable store, else cancels it. Safe twice. */

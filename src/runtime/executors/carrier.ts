@@ -135,7 +135,8 @@ export class Carrier {
   }
 
   async #ask(running: Running, node: string): Promise<unknown> {
-    if (this.#running !== running) throw new ConfigurationError(`ctx.upstream(${JSON.stringify(node)}) was called after its attempt had ended: nobody can answer.`);
+    if (this.#running !== running)
+      throw new ConfigurationError(`ctx.upstream(${JSON.stringify(node)}) was called after its attempt had ended: nobody can answer.`);
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const call = (this.#calls += 1);
     running.asked.set(call, { resolve, reject });
