@@ -129,7 +129,8 @@ export class Attempt implements CarrierReports, LiveAttempt {
   }
 
   launched(pid: number | null): void {
-    if (this.#over) return;
+    // Said twice by a carrier that is not ours, the first counts.
+    if (this.#over || this.#launched) return;
     this.#launched = true;
     this.#parts.lifecycle.must(this.cell, { type: "launched", pid });
     this.#deadlines?.running();

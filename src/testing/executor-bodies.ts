@@ -83,6 +83,13 @@ export const contractBodies = Object.freeze({
     await sleep(Number(ms));
     return "done";
   },
+  /** Does not look for so many milliseconds, then comes by a checkpoint once. */
+  "one checkpoint": async (ctx, ms) => {
+    ctx.emit("ready", null);
+    await sleep(Number(ms));
+    await ctx.checkpoint();
+    return "done";
+  },
   /** Talks for so many milliseconds, and never looks. */
   talks: async (ctx, ms) => {
     ctx.emit("ready", null);

@@ -31,7 +31,7 @@ export interface ContractCase {
   /** Why the case does not apply to this executor; `null`: it does. */
   readonly skip: string | null;
   /** Rejects when the executor breaks the contract (`ContractViolation`), or breaks down. */
-  run(): Promise<void>;
+  readonly run: () => Promise<void>;
 }
 
 const DEFAULT_PATIENCE_MS = 10_000;

@@ -136,8 +136,14 @@ export const ENDS: readonly CaseDraft[] = [
       if (executor.prepare === undefined) return;
       await trial.within(executor.prepare([{ name: "returns", module }]), "prepare() resolved");
       await stillWorks(trial);
-      for (const task of [{ name: "returns", module: null }, { name: "not exported", module }]) {
-        const outcome = executor.prepare([task]).then(() => null, (error: unknown) => error);
+      for (const task of [
+        { name: "returns", module: null },
+        { name: "not exported", module },
+      ]) {
+        const outcome = executor.prepare([task]).then(
+          () => null,
+          (error: unknown) => error,
+        );
         refused(await trial.within(outcome, "prepare() answered"), task.name);
       }
     },

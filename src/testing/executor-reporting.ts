@@ -40,7 +40,11 @@ export const REPORTING: readonly CaseDraft[] = [
     name: "tells that a body is active where somebody counts idle time",
     run: async (trial) => {
       const trialled = await trial.begin("quiet checkpoints", { idleMs: IDLE_MS });
-      await trial.reported(trialled, () => trialled.reports.of("active").length >= 3, '"active" was reported again and again by a body that only comes by checkpoints');
+      await trial.reported(
+        trialled,
+        () => trialled.reports.of("active").length >= 3,
+        '"active" was reported again and again by a body that only comes by checkpoints',
+      );
     },
   },
   {
@@ -50,7 +54,10 @@ export const REPORTING: readonly CaseDraft[] = [
       const before = trialled.reports.of("active").length;
       await trial.returned(trialled);
       // What it said at its beginning may still have been on its way.
-      holds(trialled.reports.of("active").length <= before + 1, `"active" is moved by the task alone; it was reported ${trialled.reports.of("active").length - before} times for a body that did nothing`);
+      holds(
+        trialled.reports.of("active").length <= before + 1,
+        `"active" is moved by the task alone; it was reported ${trialled.reports.of("active").length - before} times for a body that did nothing`,
+      );
     },
   },
   {

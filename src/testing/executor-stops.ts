@@ -114,7 +114,11 @@ export const STOPS: readonly CaseDraft[] = [
       const { type } = await trial.settled(trialled);
       if (type !== "abandoned") throw new ContractViolation(`the end of the grace: expected "abandoned"; found "${type}".`);
       same(trialled.handle.running, true, "running, of an abandoned body");
-      same(await trial.within(trialled.handle.late, '"late" resolved once the abandoned body had ended'), { type: "returned", value: "done", noticed: false }, "its late end");
+      same(
+        await trial.within(trialled.handle.late, '"late" resolved once the abandoned body had ended'),
+        { type: "returned", value: "done", noticed: false },
+        "its late end",
+      );
       same(trialled.handle.running, false, "running, after the late end");
       same(await trial.settled(trialled), { type: "abandoned" }, "the settlement, asked again: a verdict is sticky");
     },

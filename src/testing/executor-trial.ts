@@ -30,7 +30,7 @@ export interface Trialled {
 type LaunchOptions = Partial<Pick<LaunchRequest, "module" | "name" | "args" | "idleMs" | "deadlineAt" | "upstream" | "saved" | "run">>;
 
 /** So long nothing may happen where nothing is to happen. */
-const QUIET_MS = 60;
+const QUIET_MS = 200;
 
 /** One executor under trial, and all that was launched on it. */
 export class ExecutorTrial {
@@ -171,6 +171,11 @@ export function refused(error: unknown, text: string): void {
 }
 
 function wrongEnd(settlement: Settlement, expected: Settlement["type"]): ContractViolation {
-  const why = settlement.type === "threw" && settlement.error instanceof Error ? `: ${settlement.error.message}` : settlement.type === "died" ? `: ${settlement.failure.message}` : "";
+  const why =
+    settlement.type === "threw" && settlement.error instanceof Error
+      ? `: ${settlement.error.message}`
+      : settlement.type === "died"
+        ? `: ${settlement.failure.message}`
+        : "";
   return new ContractViolation(`the attempt's end: expected "${expected}"; found "${settlement.type}"${why}.`);
 }

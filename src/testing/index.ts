@@ -5,3 +5,5 @@ export type { ContractCase, ExecutorContractOptions, ExecutorUnderTest } from ".
 export { ContractViolation } from "./executor-trial.ts";
 export { FakeClock } from "./fake-clock.ts";
 export type { FakeClockOptions } from "./fake-clock.ts";
+export { dyingExecutor, FakeExecutor, FakeLaunch, hangingExecutor, silentExecutor, throwingExecutor } from "./fake-executors.ts";
+export type { FakeExecutorOptions } from "./fake-executors.ts";

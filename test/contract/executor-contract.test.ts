@@ -1,4 +1,4 @@
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Executor, ExecutorSupports } from "../../src/core/ports/executor.ts";
 import { AsyncExecutor } from "../../src/runtime/executors/async.ts";
 import { InlineExecutor } from "../../src/runtime/executors/inline.ts";
@@ -24,7 +24,12 @@ const SUBJECTS: readonly Subject[] = [
   { kind: "async", make: () => new AsyncExecutor(systemClock), supports: { ...HERE, pause: true } },
   { kind: "inline", make: () => new InlineExecutor(systemClock), supports: { ...HERE, pause: false } },
   { kind: "of a third party", make: () => new TurnExecutor(), supports: { ...HERE, pause: true, beats: true } },
-  { kind: "thread", make: () => new ThreadExecutor(systemClock, { keep: 1, maxTasks: 100, resourceLimits: {} }), supports: { ...OUTSIDE, beats: false }, module },
+  {
+    kind: "thread",
+    make: () => new ThreadExecutor(systemClock, { keep: 1, maxTasks: 100, resourceLimits: {} }),
+    supports: { ...OUTSIDE, beats: false },
+    module,
+  },
   { kind: "process", make: () => new ProcessExecutor(systemClock, { ...CHILDREN, reuse: false }), supports: { ...OUTSIDE, beats: true }, module },
 ];
 
@@ -32,8 +37,16 @@ function casesOf({ make, supports, module: tasks }: Subject): ReturnType<typeof 
   return executorContract({ make: () => ({ executor: make(), ...(tasks === undefined ? {} : { module: tasks }) }), supports });
 }
 
+function register(cases: ReturnType<typeof executorContract>): void {
+  for (const { name, skip, run } of cases) {
+    test.skipIf(skip !== null)(`${name}`, async () => {
+      await expect(run()).resolves.toBeUndefined();
+    });
+  }
+}
+
 describe.each(SUBJECTS)("an executor: $kind", (subject) => {
-  for (const { name, skip, run } of casesOf(subject)) test.skipIf(skip !== null)(name, run);
+  register(casesOf(subject));
 });
 
 describe("an executor: process, its children used again", () => {
@@ -44,6 +57,5 @@ describe("an executor: process, its children used again", () => {
     module,
   });
   // What can only go wrong where a child runs more than one task.
-  const reusing = cases.filter(({ name }) => /attempt|refuses|goes on|closed|killed|kills/.test(name));
-  for (const { name, skip, run } of reusing) test.skipIf(skip !== null)(name, run);
+  register(cases.filter(({ name }) => /attempt|refuses|goes on|closed|killed|kills/.test(name)));
 });

@@ -16,7 +16,7 @@ export interface CarrierLink {
   listener: CarrierListener | null;
   post(message: ToCarrier): void;
   /** Before the last resort, where there is such a thing (SIGTERM). */
-  warn(): void;
+  warn?(): void;
   /** The last resort: ends it for certain, with its descendants where the platform can. */
   kill(): void;
 }

@@ -79,7 +79,7 @@ export class CarrierPool<Link extends PooledLink> {
   async close(): Promise<void> {
     this.#closed = true;
     for (const link of this.#idle.splice(0)) this.#retire(link);
-    for (const link of [...this.#uses.keys()]) {
+    for (const link of this.#uses.keys()) {
       link.kill();
       this.drop(link);
     }

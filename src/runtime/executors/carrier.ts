@@ -24,6 +24,8 @@ interface Running {
   readonly job: Job;
   readonly token: CancellationToken;
   deadlineAt: number | null;
+  /** The number of its last pause. */
+  pause: number;
   readonly asked: Map<number, { readonly resolve: (value: unknown) => void; readonly reject: (error: unknown) => void }>;
 }
 
@@ -55,7 +57,10 @@ export class Carrier {
         running?.token.stop(message.message);
         return;
       case "pause":
-        running?.token.pause();
+        if (running !== null) {
+          running.pause = message.nth;
+          running.token.pause();
+        }
         return;
       case "resume":
         running?.token.resume();
@@ -93,7 +98,7 @@ export class Carrier {
       if (this.#running?.job === job) this.#post(message);
     };
     const token = this.#token(job, say);
-    const running: Running = { job, token, deadlineAt: job.deadlineAt, asked: new Map() };
+    const running: Running = { job, token, deadlineAt: job.deadlineAt, pause: 0, asked: new Map() };
     this.#running = running;
     const progress = new ProgressThrottle(this.#clock, ({ done, total, unit, message }) =>
       say({ type: "progress", report: reportOf({ done, total, unit, message }) }),
@@ -121,7 +126,7 @@ export class Carrier {
   #token(job: Job, say: (message: FromCarrier) => void): CancellationToken {
     let saidAt = Number.NEGATIVE_INFINITY;
     const listener = {
-      pauseReached: () => say({ type: "pauseReached" }),
+      pauseReached: () => say({ type: "pauseReached", nth: this.#running?.pause ?? 0 }),
       stopSeen: () => say({ type: "stopSeen" }),
       beat: () => say({ type: "beat" }),
       active: () => {

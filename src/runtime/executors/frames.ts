@@ -13,15 +13,20 @@ export function encodeFrame(message: unknown): Buffer {
 /** Puts the pieces of a stream together again, whatever their borders. */
 export class FrameReader {
   readonly #receive: (message: unknown) => void;
+  readonly #broken: () => void;
+  #isBroken = false;
   #pieces: Buffer[] = [];
   #held = 0;
   #wanted: number | null = null;
 
-  constructor(receive: (message: unknown) => void) {
+  /** @param broken what comes is no frame, since somebody else has written to the line: called once, and nothing more is read */
+  constructor(receive: (message: unknown) => void, broken: () => void) {
     this.#receive = receive;
+    this.#broken = broken;
   }
 
   add(piece: Buffer): void {
+    if (this.#isBroken) return;
     this.#pieces.push(piece);
     this.#held += piece.length;
     for (;;) {
@@ -32,7 +37,14 @@ export class FrameReader {
       if (this.#held < this.#wanted) return;
       const body = this.#take(this.#wanted);
       this.#wanted = null;
-      this.#receive(deserialize(body));
+      const message = readBody(body);
+      if (message === NO_MESSAGE) {
+        this.#isBroken = true;
+        this.#pieces = [];
+        this.#broken();
+        return;
+      }
+      this.#receive(message);
     }
   }
 
@@ -43,5 +55,15 @@ export class FrameReader {
     this.#pieces = rest.length === 0 ? [] : [rest];
     this.#held -= bytes;
     return joined.subarray(0, bytes);
+  }
+}
+
+const NO_MESSAGE = Symbol("no message");
+
+function readBody(body: Buffer): unknown {
+  try {
+    return deserialize(body);
+  } catch {
+    return NO_MESSAGE;
   }
 }

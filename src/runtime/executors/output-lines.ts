@@ -1,6 +1,9 @@
 /** A line longer than this is passed on in pieces. */
 const MAX_LINE_CHARS = 64 * 1024;
 
+/** No mark is longer. */
+const MARK_CHARS = 256;
+
 /** So much of an attempt's output is passed on; of what comes after, only the end. */
 const MAX_CHARS = 10 * 1024 * 1024;
 
@@ -32,10 +35,8 @@ export class OutputLines {
       from = end + 1;
     }
     this.#rest += from === 0 ? text : text.slice(from);
-    while (this.#rest.length > MAX_LINE_CHARS) {
-      this.#line(this.#rest.slice(0, MAX_LINE_CHARS));
-      this.#rest = this.#rest.slice(MAX_LINE_CHARS);
-    }
+    // What may be the beginning of a mark is not cut in two.
+    if (this.#rest.length > MAX_LINE_CHARS + MARK_CHARS) this.#rest = this.#pieces(this.#rest, MARK_CHARS);
   }
 
   end(): void {
@@ -48,12 +49,22 @@ export class OutputLines {
 
   #line(line: string): void {
     const nul = line.lastIndexOf("\u0000");
-    if (nul !== -1 && this.#isMark(line.slice(nul))) {
-      // A line that the task had not ended stands before the mark.
-      if (nul > 0) this.#keep(line.slice(0, nul));
-      return;
+    if (nul === -1 || !this.#isMark(line.slice(nul))) this.#keep(this.#pieces(line.endsWith("\r") ? line.slice(0, -1) : line, 0));
+    // A line that the task had not ended stands before the mark.
+    else if (nul > 0) this.#keep(this.#pieces(line.slice(0, nul), 0));
+  }
+
+  /** Passes on whole pieces of a line that is too long, as long as more than so much is left of it; answers with the rest. */
+  #pieces(line: string, leave: number): string {
+    let from = 0;
+    while (line.length - from > MAX_LINE_CHARS + leave) {
+      const to = from + MAX_LINE_CHARS;
+      // Two halves of one character stay together.
+      const end = isHighSurrogate(line.charCodeAt(to - 1)) ? to - 1 : to;
+      this.#keep(line.slice(from, end));
+      from = end;
     }
-    this.#keep(line.endsWith("\r") ? line.slice(0, -1) : line);
+    return from === 0 ? line : line.slice(from);
   }
 
   #keep(text: string): void {
@@ -66,4 +77,8 @@ export class OutputLines {
     this.#tail.push(text);
     if (this.#tail.length > TAIL_LINES) this.#tail.shift();
   }
+}
+
+function isHighSurrogate(code: number): boolean {
+  return code >= 0xd8_00 && code <= 0xdb_ff;
 }

@@ -14,6 +14,7 @@ import { PortInbox } from "./thread-line.ts";
 const FLUSH_TAKES_AT_MOST_MS = 500;
 
 markCarrier();
+for (const stream of [process.stdout, process.stderr]) writeThrough(stream);
 const shared = sharedLine();
 const { port1, port2 } = new MessageChannel();
 const line = new Worker(entryUrl(import.meta.url, "process-line-entry"), {
@@ -41,6 +42,15 @@ function receive(message: ToCarrier): void {
 function post(message: FromCarrier): void {
   if ((message.type === "returned" || message.type === "threw") && current !== null) markOutput(outputMark(current.taskId, current.attempt));
   port1.postMessage({ type: "pass", message });
+}
+
+/**
+ * Node writes to a pipe while there is room in it and keeps the rest: a flood would grow in memory here, and
+ * `process.exit` would lose it. Blocking, the task waits until its supervisor has read.
+ */
+function writeThrough(stream: NodeJS.WriteStream): void {
+  const pipe: unknown = Reflect.get(stream, "_handle");
+  if (typeof pipe === "object" && pipe !== null && "setBlocking" in pipe && typeof pipe.setBlocking === "function") pipe.setBlocking(true);
 }
 
 function markOutput(mark: string): void {

@@ -13,11 +13,14 @@ const BEAT_MS = 5_000;
 const { port, shared, pid } = workerData as { readonly port: MessagePort; readonly shared: Int32Array; readonly pid: number };
 const socket = new Socket({ fd: LINE_FD, readable: true, writable: true });
 
-const frames = new FrameReader((message) => {
-  port.postMessage(message);
-  Atomics.add(shared, SENT, 1);
-  Atomics.notify(shared, SENT);
-});
+const frames = new FrameReader(
+  (message) => {
+    port.postMessage(message);
+    Atomics.add(shared, SENT, 1);
+    Atomics.notify(shared, SENT);
+  },
+  () => socket.destroy(),
+);
 socket.on("data", (piece: Buffer) => frames.add(piece));
 // The supervisor is gone, however it died: nothing here may outlive it.
 socket.on("close", () => signalGroup(pid, "SIGKILL"));

@@ -97,7 +97,11 @@ export class ProcessLink implements PooledLink {
   }
 
   #listen(gone: () => void): void {
-    const frames = new FrameReader((message) => this.#receive(message as FromCarrier));
+    // A child whose line cannot be read is ended like one that has closed it.
+    const frames = new FrameReader(
+      (message) => this.#receive(message as FromCarrier),
+      () => this.#line.destroy(),
+    );
     this.#line.on("data", (piece: Buffer) => frames.add(piece));
     this.#line.on("error", () => this.#line.destroy());
     // It has closed its line and may run on: that is no way to work.
@@ -122,7 +126,7 @@ export class ProcessLink implements PooledLink {
   #holdBack(message: JobEnd): void {
     const timer = this.#clock.setTimer(OUTPUT_TAKES_AT_MOST_MS, () => this.#giveEnd());
     const open = new Set<Stream>(["stdout", "stderr"]);
-    for (const stream of [...open]) if (this.#marked.has(stream)) open.delete(stream);
+    for (const stream of open) if (this.#marked.has(stream)) open.delete(stream);
     this.#end = { message, timer, open };
     if (open.size === 0) this.#giveEnd();
   }

@@ -36,7 +36,8 @@ export type ToCarrier =
   | { readonly type: "load"; readonly tasks: readonly TaskAddress[] }
   | { readonly type: "run"; readonly job: Job }
   | { readonly type: "stop"; readonly message: string }
-  | { readonly type: "pause" }
+  /** `nth` of the attempt's pauses: the answer names it, since an answer to one that was taken back may be on its way. */
+  | { readonly type: "pause"; readonly nth: number }
   | { readonly type: "resume" }
   | { readonly type: "deadline"; readonly at: number | null }
   | { readonly type: "answer"; readonly call: number; readonly answer: Answer }
@@ -52,7 +53,7 @@ export type JobEnd =
 export type FromCarrier =
   | { readonly type: "loaded"; readonly error: ErrorRecord | null }
   | { readonly type: "launched" }
-  | { readonly type: "pauseReached" }
+  | { readonly type: "pauseReached"; readonly nth: number }
   | { readonly type: "stopSeen" }
   | { readonly type: "active" }
   | { readonly type: "beat" }

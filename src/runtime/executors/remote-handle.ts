@@ -37,6 +37,7 @@ export class RemoteHandle implements ExecutionHandle, CarrierListener {
   readonly #settleLate: (settlement: Settlement) => void;
   #state: "going" | "killing" | "abandoned" | "over" = "going";
   #began = false;
+  #pauses = 0;
   /** We have sent a signal or killed it: its end is our doing. */
   #forced = false;
   #killTimer: Timer | null = null;
@@ -49,7 +50,7 @@ export class RemoteHandle implements ExecutionHandle, CarrierListener {
     ({ promise: this.late, resolve: this.#settleLate } = Promise.withResolvers<Settlement>());
     this.#stop = new StopSequence(clock, {
       ask: (message) => carrier.link.post({ type: "stop", message }),
-      warn: () => this.#warn(),
+      ...(carrier.link.warn === undefined ? {} : { warn: () => this.#warn() }),
       lastResort: () => this.#kill(),
     });
   }
@@ -75,7 +76,8 @@ export class RemoteHandle implements ExecutionHandle, CarrierListener {
   }
 
   pause(): void {
-    this.#tell({ type: "pause" });
+    this.#pauses += 1;
+    this.#tell({ type: "pause", nth: this.#pauses });
   }
 
   resume(): void {
@@ -97,7 +99,8 @@ export class RemoteHandle implements ExecutionHandle, CarrierListener {
         this.#tell({ type: "deadline", at: this.#request.deadlineAt() });
         return;
       case "pauseReached":
-        reports.pauseReached();
+        // Of a pause that was taken back meanwhile: the body has gone on.
+        if (message.nth === this.#pauses) reports.pauseReached();
         return;
       case "stopSeen":
         reports.stopSeen();
@@ -167,7 +170,7 @@ export class RemoteHandle implements ExecutionHandle, CarrierListener {
     // It has ended by itself, and its exit is on the way: that is not our doing.
     if (!this.#carrier.link.alive) return;
     this.#forced = true;
-    this.#carrier.link.warn();
+    this.#carrier.link.warn?.();
   }
 
   #kill(): void {

@@ -35,8 +35,7 @@ export class StopSequence {
     this.#endsAt = endsAt;
     this.#cancelTimers();
     const last = this.#clock.setTimer(graceMs, () => this.#lastResort());
-    const { warn } = this.#steps;
-    this.#timers = warn === undefined || graceMs === 0 ? [last] : [this.#clock.setTimer(graceMs * WARN_AT, () => this.#steps.warn?.()), last];
+    this.#timers = this.#steps.warn === undefined || graceMs === 0 ? [last] : [this.#clock.setTimer(graceMs * WARN_AT, () => this.#steps.warn?.()), last];
   }
 
   /** The body has ended, or was given up on: nothing more is done to it. */

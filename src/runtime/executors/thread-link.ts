@@ -68,8 +68,6 @@ export class ThreadLink implements PooledLink {
     Atomics.notify(this.#counter, SENT);
   }
 
-  warn(): void {}
-
   kill(): void {
     void this.#worker.terminate();
   }
