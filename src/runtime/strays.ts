@@ -24,6 +24,15 @@ function onRejection(reason: unknown): void {
     scope.stray(reason);
     return;
   }
-  // Our listener would silence Node's default; thrown from here it takes the same way out as without us.
-  if (process.listenerCount("unhandledRejection") === 1) throw reason;
+  if (process.listenerCount("unhandledRejection") > 1) return;
+  // Our listener silences what Node does where there is none: that is done here instead.
+  const rule = hostRule();
+  if (rule === "throw") throw reason;
+  if (rule === "warn-with-error-code") process.exitCode = 1;
+}
+
+/** What the host chose with `--unhandled-rejections`; Node's own default is `throw`. */
+function hostRule(): string {
+  const flags = `${process.env["NODE_OPTIONS"] ?? ""} ${process.execArgv.join(" ")}`;
+  return [...flags.matchAll(/--unhandled-rejections[= ]([\w-]+)/g)].at(-1)?.[1] ?? "throw";
 }

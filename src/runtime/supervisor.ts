@@ -84,19 +84,8 @@ export class Supervisor {
   #launch(cell: Cell, problem: Error | null): void {
     const { attempt } = cell;
     if (attempt === null || attempt.number !== cell.snapshot.attempt || !holdsSlot(cell.snapshot)) return;
-    if (problem !== null) {
-      this.#conclude(
-        cell,
-        judgeSettlement({
-          status: cell.snapshot.status,
-          requestedAction: cell.snapshot.requestedAction,
-          settlement: { type: "threw", error: problem, noticed: false },
-          timeout: null,
-        }),
-      );
-    } else {
-      attempt.launch();
-    }
+    if (problem === null) attempt.launch();
+    else attempt.abort(problem);
   }
 
   #settled(attempt: Attempt, settlement: Settlement): void {
