@@ -1,5 +1,8 @@
 "use strict";
 
+// Compiled code is kept between starts: it halves what ours costs.
+require("node:module").enableCompileCache?.();
+
 // The one warning that a user of Node 22 can do nothing about; every other goes through.
 const emitWarning = process.emitWarning;
 process.emitWarning = function emitWarningButSqlite(warning, ...rest) {

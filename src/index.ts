@@ -1,5 +1,4 @@
 export { Controller } from "./api/controller.ts";
-export type { ArgsThen } from "./api/controller.ts";
 export type {
   Asking,
   ControllerOptions,
@@ -28,9 +27,9 @@ export { RunHandle } from "./api/run-handle.ts";
 export type { FailureChain, RunGraphNode, RunSummary } from "./api/run-summary.ts";
 export { runTask } from "./api/run-task.ts";
 export type { RunTaskOptions, RunTaskRest } from "./api/run-task.ts";
-export type { SchemaResult, StandardSchema } from "./api/standard-schema.ts";
+export type { ParsedArgs, SchemaResult, StandardSchema, TupleSchema } from "./api/standard-schema.ts";
 export { task } from "./api/task.ts";
-export type { AnyTask, InputOf, Task, TaskOptions, TaskResult } from "./api/task.ts";
+export type { AnyTask, ArgsThen, Task, TaskOptions, TaskResult } from "./api/task.ts";
 export { TaskHandle } from "./api/task-handle.ts";
 export type { AttemptRecord } from "./core/attempt.ts";
 export type { Duration } from "./core/duration.ts";

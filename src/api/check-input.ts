@@ -1,8 +1,21 @@
+import { describeValue } from "../core/describe-value.ts";
 import { ConfigurationError, InvalidArguments } from "../core/errors.ts";
 import type { ArgumentIssue } from "../core/errors.ts";
 import { isList } from "../core/options.ts";
 import { failureOf } from "../core/thrown.ts";
+import { hasMethods } from "./check-ports.ts";
 import type { SchemaResult, StandardSchema } from "./standard-schema.ts";
+
+/**
+ * Refuses what is no schema; `undefined` is none.
+ * @throws ConfigurationError
+ */
+export function checkSchema(schema: unknown, name: string): void {
+  if (schema === undefined) return;
+  const isObject = (typeof schema === "object" || typeof schema === "function") && schema !== null;
+  if (isObject && hasMethods(Reflect.get(schema, "~standard"), ["validate"])) return;
+  throw new ConfigurationError(`${name} must be a Standard Schema (zod, valibot, arktype, …); found ${describeValue(schema)}.`);
+}
 
 /**
  * The arguments as the `input` schema parses them; as they are where there is no schema.

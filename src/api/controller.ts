@@ -1,4 +1,4 @@
-import { checkOptions } from "../core/options.ts";
+import { checkInteger, checkOptions } from "../core/options.ts";
 import type { AttemptRecord } from "../core/attempt.ts";
 import type { TaskEvent, TaskStatusChanged } from "../core/events.ts";
 import { parseDuration } from "../core/duration.ts";
@@ -11,11 +11,11 @@ import type { TaskSnapshot } from "../core/snapshot.ts";
 import type { Verb, VerbAnswer } from "../core/verbs.ts";
 import { Engine } from "../runtime/engine.ts";
 import type { Health, Orphan } from "../runtime/engine.ts";
-import { follow } from "../runtime/event-feed.ts";
 import { systemClock } from "../runtime/system-clock.ts";
 import { memoryStore } from "../stores/memory/store.ts";
 import { readCarrierOptions } from "./carrier-options.ts";
 import { checkInput } from "./check-input.ts";
+import { checkPorts } from "./check-ports.ts";
 import { checkArgs, readEventOptions, readFolder, readLoopWatch, refuseInCarrier, readPriority } from "./options.ts";
 import type { ControllerOptions, EventOptions, PauseOptions, RetryOptions, RunOptions, StopOptions, SubmitOptions, WaitOptions, Asking } from "./options.ts";
 import type { Pipeline } from "./pipeline.ts";
@@ -24,12 +24,9 @@ import { readQuery } from "./query.ts";
 import { Registry } from "./registry.ts";
 import { RunHandle } from "./run-handle.ts";
 import { resolveTask } from "./task.ts";
-import type { Task } from "./task.ts";
+import type { ArgsThen, Task } from "./task.ts";
 import { TaskControls } from "./task-controls.ts";
 import { TaskHandle } from "./task-handle.ts";
-
-/** The tuple of arguments, which may be left out only where none is required, then the options. */
-export type ArgsThen<Args extends readonly unknown[], Options> = [] extends Args ? [args?: Args, options?: Options] : [args: Args, options?: Options];
 
 const OPEN_KEYS = [
   "store",
@@ -71,7 +68,9 @@ export class Controller {
    */
   static async open(options: ControllerOptions = {}): Promise<Controller> {
     refuseInCarrier("Controller.open");
-    const { artifacts, executor, threads, processes, executors } = checkOptions(options, OPEN_KEYS, "Controller.open");
+    const given = checkOptions(options, OPEN_KEYS, "Controller.open");
+    checkPorts(given);
+    const { artifacts, executor, threads, processes, executors } = given;
     const registry = new Registry(options.tasks, options.pipelines);
     const concurrency = resolveConcurrencyPolicy(options.concurrency);
     const carriers = readCarrierOptions({ executor, threads, processes, executors });
@@ -107,8 +106,10 @@ export class Controller {
   submit(name: string, args?: readonly unknown[], options?: SubmitOptions): Promise<TaskHandle<unknown>>;
   async submit(asked: string | Task<string, never, unknown>, args: readonly unknown[] = [], options: SubmitOptions = {}): Promise<TaskHandle<unknown>> {
     const task = this.#registry.task(asked);
-    const { priority, ...overrides } = checkOptions(options, SUBMIT_KEYS, "submit");
-    const definition = resolveTask(task, overrides);
+    const { priority, retry, timeout, tags } = checkOptions(options, SUBMIT_KEYS, "submit");
+    // Checked once, when it was registered; again only where something is put in the place of its own options.
+    const isAsDefined = retry === undefined && timeout === undefined && tags === undefined;
+    const definition = isAsDefined ? this.#registry.definition(task.name) : resolveTask(task, { retry, timeout, tags });
     const cell = await this.#engine.submit({
       definition,
       args: await checkInput(task.name, task.options.input, checkArgs(args, task.name)),
@@ -129,7 +130,7 @@ export class Controller {
     const checked = await checkInput(pipeline.name, pipeline.options.input, checkArgs(params, pipeline.name));
     const plan = planRun(pipeline, checked, {
       priority: readPriority(priority, "startRun: priority", this.#defaultPriority),
-      use: (definition, task) => this.#registry.use(definition, task),
+      use: (task) => this.#registry.use(task),
     });
     return new RunHandle(this.#engine, await this.#engine.startRun(plan));
   }
@@ -200,10 +201,16 @@ export class Controller {
     return await this.#controls.wait(taskId, options);
   }
 
-  /** Everything that happens from now on, until the loop is left or the controller closes. */
-  events(options?: EventOptions): AsyncGenerator<TaskEvent, void, undefined> {
+  /**
+   * Everything that happens from this call on, until the loop is left or the controller closes. Events wait
+   * until they are taken, at most `limit` of them (default 10,000): beyond that the oldest are dropped.
+   */
+  events({ limit, ...options }: EventOptions & { readonly limit?: number } = {}): AsyncGenerator<TaskEvent, void, undefined> {
     const { types, signal } = readEventOptions(options);
-    return follow(this.#engine, { filter: types === undefined ? {} : { types }, signal });
+    return this.#engine.bus.stream(types === undefined ? {} : { types }, {
+      signal,
+      limit: limit === undefined ? undefined : checkInteger(limit, "events: limit", 1),
+    });
   }
 
   /** Bodies that were given up on and still run in this process: `lost` tasks whose code may still act. */

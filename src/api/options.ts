@@ -6,6 +6,7 @@ import type { TaskEventType } from "../core/events.ts";
 import { EVENT_TYPES } from "../core/events.ts";
 import type { By } from "../core/lifecycle-events.ts";
 import { checkBoolean, checkInteger, checkOneOf, checkOptions, isList } from "../core/options.ts";
+import type { Options } from "../core/options.ts";
 import type { ConcurrencyPolicy } from "../core/policies/concurrency.ts";
 import type { RetryPolicy } from "../core/policies/retry.ts";
 import type { TimeoutPolicy } from "../core/policies/timeout.ts";
@@ -14,6 +15,7 @@ import type { Logger } from "../core/ports/logger.ts";
 import type { TaskStore } from "../core/ports/store.ts";
 import type { TaskStatus } from "../core/status.ts";
 import { parseTaskStatus, TASK_STATUSES } from "../core/status.ts";
+import type { Verb } from "../core/verbs.ts";
 import type { VerbOptions } from "../runtime/control.ts";
 import { inCarrier } from "../runtime/executors/carrier-flag.ts";
 import type { CarrierOptions } from "./carrier-options.ts";
@@ -105,21 +107,30 @@ export interface EventOptions {
   readonly signal?: AbortSignal;
 }
 
-const VERB_KEYS = ["actor", "reason", "grace", "timeout", "force"] as const;
+/** What each verb takes beside who asks and why. */
+const VERB_KEYS = {
+  start: [],
+  stop: ["grace"],
+  cancel: ["grace"],
+  pause: ["timeout"],
+  resume: [],
+  retry: ["force"],
+} as const satisfies Partial<Record<Verb, readonly ("grace" | "timeout" | "force")[]>>;
 
-/** Reads the options of any verb. */
-export function readVerbOptions(options: unknown, verb: string): VerbOptions {
-  const { actor = "user", reason, grace, timeout, force } = checkOptions(options, VERB_KEYS, verb);
+/** Reads the options of a verb. */
+export function readVerbOptions(options: unknown, verb: keyof typeof VERB_KEYS): VerbOptions {
+  const keys = ["actor", "reason", ...VERB_KEYS[verb]] as const;
+  const { actor = "user", reason, grace, timeout, force }: Options<"actor" | "reason" | "grace" | "timeout" | "force"> = checkOptions(options, keys, verb);
   return {
     by: { actor: checkText(actor, `${verb}: actor`), reason: reason === undefined ? null : checkText(reason, `${verb}: reason`) },
     ...(grace === undefined ? {} : { graceMs: parseDuration(grace, `${verb}: grace`) }),
     ...(timeout === undefined ? {} : { pauseTimeoutMs: parseDuration(timeout, `${verb}: timeout`) }),
-    ...(force === undefined ? {} : { force: force === true }),
+    ...(force === undefined ? {} : { force: checkBoolean(force, `${verb}: force`) }),
   };
 }
 
 /** Who asks, for verbs on a run. */
-export function readAsking(options: unknown, verb: string): { readonly by: By; readonly graceMs?: number } {
+export function readAsking(options: unknown, verb: "stop" | "cancel"): { readonly by: By; readonly graceMs?: number } {
   const { by, graceMs } = readVerbOptions(options, verb);
   return graceMs === undefined ? { by } : { by, graceMs };
 }
@@ -160,7 +171,8 @@ export function readStatus(value: unknown, name: string): TaskStatus {
 
 /** The tuple of arguments as it comes from outside the type system. */
 export function checkArgs(args: unknown, name: string): readonly unknown[] {
-  if (isList(args)) return args;
+  // A copy: what the caller does to the array afterwards is no affair of the task's.
+  if (isList(args)) return [...args];
   throw new ConfigurationError(`"${name}": the arguments must be given as an array, the tuple that the task takes; found ${describeValue(args)}.`);
 }
 

@@ -1,15 +1,17 @@
 import { describeValue } from "../core/describe-value.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { checkName } from "../core/graph-names.ts";
+import { UPSTREAM_FAILURE_RULES } from "../core/graph.ts";
 import type { UpstreamFailureRule } from "../core/graph.ts";
 import type { Join } from "../core/join.ts";
-import { checkOptions } from "../core/options.ts";
+import { checkOneOf, checkOptions } from "../core/options.ts";
 import type { AggregationPolicy } from "../core/policies/aggregation.ts";
 import { resolveAggregationPolicy } from "../core/policies/aggregation.ts";
 import type { RetryPolicy } from "../core/policies/retry.ts";
 import type { TimeoutPolicy } from "../core/policies/timeout.ts";
-import type { StandardSchema } from "./standard-schema.ts";
-import type { InputOf, Task } from "./task.ts";
+import { checkSchema } from "./check-input.ts";
+import type { ParsedArgs, StandardSchema, TupleSchema } from "./standard-schema.ts";
+import type { Task } from "./task.ts";
 
 /** Only in the type: what a node gives to those that read it. */
 export const value: unique symbol = Symbol("value");
@@ -71,8 +73,8 @@ export interface PipelineBuilder {
   >(
     task: Task<TaskName, Args, Result>,
     ...options: [] extends Args
-      ? [options?: NodeOptions<Name, Deps, J> & { readonly args?: Computed<NoInfer<Args>, Deps, J> }]
-      : [options: NodeOptions<Name, Deps, J> & { readonly args: Computed<NoInfer<Args>, Deps, J> }]
+      ? [options?: NodeOptions<Name, Deps, J> & { readonly args?: Computed<Readonly<NoInfer<Args>>, Deps, J> }]
+      : [options: NodeOptions<Name, Deps, J> & { readonly args: Computed<Readonly<NoInfer<Args>>, Deps, J> }]
   ): PipelineNode<Name, Result>;
 }
 
@@ -100,14 +102,26 @@ export type AnyPipeline = Pipeline<string, never>;
  * Defines a pipeline. `build` is called once per run, with the run's parameters, and must return at once.
  * @throws ConfigurationError for a name or option that makes no sense. Source §3.3.
  */
+export function definePipeline<const Name extends string, Schema extends TupleSchema>(
+  name: Name,
+  options: PipelineOptions & { readonly input: Schema },
+  build: (p: PipelineBuilder, ...params: ParsedArgs<Schema>) => void,
+): Pipeline<Name, ParsedArgs<Schema>>;
 export function definePipeline<const Name extends string, Params extends readonly unknown[]>(
   name: Name,
-  options: PipelineOptions & InputOf<Params>,
+  options: PipelineOptions & { readonly input?: undefined },
+  build: (p: PipelineBuilder, ...params: Params) => void,
+): Pipeline<Name, Params>;
+export function definePipeline<const Name extends string, Params extends readonly unknown[]>(
+  name: Name,
+  options: PipelineOptions,
   build: (p: PipelineBuilder, ...params: Params) => void,
 ): Pipeline<Name, Params> {
   checkName(name, "a pipeline's name");
-  const { onFailure } = checkOptions(options, ["onFailure", "onUpstreamFailure", "input"], `pipeline "${name}"`);
+  const { onFailure, onUpstreamFailure = "cancel", input } = checkOptions(options, ["onFailure", "onUpstreamFailure", "input"], `pipeline "${name}"`);
   resolveAggregationPolicy(onFailure, `pipeline "${name}": onFailure`);
+  checkOneOf(onUpstreamFailure, UPSTREAM_FAILURE_RULES, `pipeline "${name}": onUpstreamFailure`);
+  checkSchema(input, `pipeline "${name}": input`);
   if (typeof build !== "function")
     throw new ConfigurationError(`pipeline "${name}" needs a function (p, ...params) => void as its third argument; found ${describeValue(build)}.`);
   return Object.freeze({ name, options: Object.freeze({ ...options }), build });

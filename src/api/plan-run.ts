@@ -7,11 +7,10 @@ import { checkOneOf, checkOptions, isList } from "../core/options.ts";
 import { checkAggregation } from "../core/aggregation.ts";
 import { resolveAggregationPolicy } from "../core/policies/aggregation.ts";
 import type { NodePlan, RunPlan, UpstreamReader } from "../runtime/run-plan.ts";
-import type { TaskDefinition } from "../runtime/task-definition.ts";
 import { value } from "./pipeline.ts";
 import type { Pipeline, PipelineBuilder, PipelineNode } from "./pipeline.ts";
 import { resolveTask } from "./task.ts";
-import type { Task } from "./task.ts";
+import type { AnyTask, Task } from "./task.ts";
 
 const NODE_KEYS = ["name", "deps", "join", "when", "args", "onUpstreamFailure", "retry", "timeout"] as const;
 
@@ -19,20 +18,16 @@ const NODE_KEYS = ["name", "deps", "join", "when", "args", "onUpstreamFailure", 
 class Builder implements PipelineBuilder {
   readonly specs: NodeSpec[] = [];
   readonly plans: NodePlan[] = [];
+  /** Each task that a node uses, once. */
+  readonly tasks = new Set<AnyTask>();
   readonly #made = new WeakSet<object>();
   readonly #onUpstreamFailure: UpstreamFailureRule;
   readonly #priority: number;
-  readonly #use: (definition: TaskDefinition, task: object) => void;
   #open = true;
 
-  constructor(parts: {
-    readonly onUpstreamFailure: UpstreamFailureRule;
-    readonly priority: number;
-    readonly use: (definition: TaskDefinition, task: object) => void;
-  }) {
+  constructor(parts: { readonly onUpstreamFailure: UpstreamFailureRule; readonly priority: number }) {
     this.#onUpstreamFailure = parts.onUpstreamFailure;
     this.#priority = parts.priority;
-    this.#use = parts.use;
   }
 
   add<Args extends readonly unknown[], Result, Name extends string>(task: Task<string, Args, Result>, ...rest: readonly unknown[]): PipelineNode<Name, Result> {
@@ -42,7 +37,7 @@ class Builder implements PipelineBuilder {
     const name = options.name === undefined ? task.name : options.name;
     const label = `node ${describeValue(name)}`;
     const definition = resolveTask(task, { retry: options.retry, timeout: options.timeout });
-    this.#use(definition, task);
+    this.tasks.add(task);
     const node = this.#node<Name, Result>(name);
     this.specs.push({
       name: node.name,
@@ -114,8 +109,8 @@ function readWhen(when: unknown, label: string): NodePlan["when"] {
 /** How a run is planned. */
 export interface PlanOptions {
   readonly priority: number;
-  /** Called with each task that a node uses. */
-  readonly use: (definition: TaskDefinition, task: object) => void;
+  /** Called with each task that a node uses, once the whole graph is checked. */
+  readonly use: (task: AnyTask) => void;
 }
 
 /**
@@ -130,7 +125,7 @@ export function planRun<Params extends readonly unknown[]>(
 ): RunPlan {
   const { name, options } = pipeline;
   const onUpstreamFailure = checkOneOf(options.onUpstreamFailure ?? "cancel", UPSTREAM_FAILURE_RULES, `pipeline "${name}": onUpstreamFailure`);
-  const builder = new Builder({ onUpstreamFailure, priority, use });
+  const builder = new Builder({ onUpstreamFailure, priority });
   const returned: unknown = Reflect.apply(pipeline.build, undefined, [builder, ...params]);
   builder.close();
   if (returned instanceof Promise) {
@@ -139,5 +134,7 @@ export function planRun<Params extends readonly unknown[]>(
   }
   const aggregation = resolveAggregationPolicy(options.onFailure, `pipeline "${name}": onFailure`);
   checkAggregation(aggregation, builder.specs.length);
-  return { pipeline: name, params, graph: buildGraph(builder.specs), nodes: builder.plans, aggregation, priority };
+  const graph = buildGraph(builder.specs);
+  for (const task of builder.tasks) use(task);
+  return { pipeline: name, params, graph, nodes: builder.plans, aggregation, priority };
 }

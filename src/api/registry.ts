@@ -20,11 +20,11 @@ export class Registry {
   readonly #pipelines = new Map<string, AnyPipeline>();
 
   constructor(tasks: unknown, pipelines: unknown) {
-    for (const given of checkList<AnyTask>(tasks, "tasks", "run", "task(...)")) {
+    for (const given of checkList<AnyTask>(tasks, "tasks", ["run", "options"], "task(...)")) {
       if (this.#tasks.has(given.name)) throw new ConfigurationError(`two tasks are named ${describeValue(given.name)}. Give one of them another name.`);
       this.#tasks.set(given.name, { task: given, given, definition: resolveTask(given, {}) });
     }
-    for (const pipeline of checkList<AnyPipeline>(pipelines, "pipelines", "build", "definePipeline(...)")) {
+    for (const pipeline of checkList<AnyPipeline>(pipelines, "pipelines", ["build", "options"], "definePipeline(...)")) {
       if (this.#pipelines.has(pipeline.name))
         throw new ConfigurationError(`two pipelines are named ${describeValue(pipeline.name)}. Give one of them another name.`);
       this.#pipelines.set(pipeline.name, pipeline);
@@ -71,11 +71,10 @@ export class Registry {
   }
 
   /** A node of a pipeline uses this task: two different ones must not share a name. */
-  use(definition: TaskDefinition, task: object): void {
-    const known = this.#tasks.get(definition.name) ?? this.#nodeTasks.get(definition.name);
-    if (known === undefined) this.#nodeTasks.set(definition.name, { task, definition });
-    else if (known.task !== task)
-      throw new ConfigurationError(`two different tasks are named ${describeValue(definition.name)}. Give one of them another name.`);
+  use(task: AnyTask): void {
+    const known = this.#tasks.get(task.name) ?? this.#nodeTasks.get(task.name);
+    if (known === undefined) this.#nodeTasks.set(task.name, { task, definition: resolveTask(task, {}) });
+    else if (known.task !== task) throw new ConfigurationError(`two different tasks are named ${describeValue(task.name)}. Give one of them another name.`);
   }
 }
 
@@ -84,11 +83,11 @@ function nameOf(value: unknown, what: string): string {
   throw new ConfigurationError(`expected ${what}; found ${describeValue(value)}.`);
 }
 
-function checkList<Item extends { readonly name: string }>(value: unknown, name: string, member: string, maker: string): readonly Item[] {
+function checkList<Item extends { readonly name: string }>(value: unknown, name: string, members: readonly string[], maker: string): readonly Item[] {
   if (value === undefined) return [];
   if (!isList(value)) throw new ConfigurationError(`${name} must be a list; found ${describeValue(value)}.`);
   for (const item of value) {
-    const made = typeof item === "object" && item !== null && "name" in item && typeof item.name === "string" && member in item;
+    const made = typeof item === "object" && item !== null && "name" in item && typeof item.name === "string" && members.every((member) => member in item);
     if (!made) throw new ConfigurationError(`${name}: each must be made by ${maker}; found ${describeValue(item)}.`);
   }
   return value as readonly Item[];

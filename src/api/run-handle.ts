@@ -1,3 +1,4 @@
+import { Deadlock } from "../core/errors.ts";
 import type { TaskEvent } from "../core/events.ts";
 import { at } from "../core/graph-at.ts";
 import type { RunSnapshot } from "../core/run.ts";
@@ -7,6 +8,7 @@ import { checkOptions } from "../core/options.ts";
 import type { Engine } from "../runtime/engine.ts";
 import { follow } from "../runtime/event-feed.ts";
 import type { PipelineDriver } from "../runtime/pipeline-driver.ts";
+import { taskScope } from "../runtime/task-scope.ts";
 import { waitWith } from "../runtime/waits.ts";
 import { readAsking, readEventOptions, readWaitOptions } from "./options.ts";
 import type { Asking, EventOptions, StopOptions, WaitOptions } from "./options.ts";
@@ -36,31 +38,35 @@ export class RunHandle {
 
   /**
    * Waits for its end; the run never notices.
-   * @throws WaitTimeout when time is up
+   * @throws WaitTimeout when time is up, Deadlock inside a node of this very run
    */
   async wait(options: Omit<WaitOptions, "for">): Promise<RunSnapshot> {
     checkOptions(options, ["timeout", "signal"], "wait");
     const { timeoutMs, signal } = readWaitOptions(options);
+    this.#refuseOwnNode("wait");
     return await waitWith(async (over) => await this.#driver.ended(over), { clock: this.#engine.clock, timeoutMs, signal, what: `run ${this.id}: its end` });
   }
 
   /** Stops every node that has not ended; resolves when the run has ended. */
   async stop(options?: StopOptions): Promise<RunSnapshot> {
-    this.#driver.halt("stop", readAsking(options, "stop"));
+    const asking = readAsking(options, "stop");
+    this.#refuseOwnNode("stop");
+    this.#driver.halt("stop", asking);
     return await this.#driver.ended();
   }
 
   /** Cancels every node that has not ended; resolves when the run has ended. */
   async cancel(reason?: string, options: Omit<StopOptions, keyof Pick<Asking, "reason">> = {}): Promise<RunSnapshot> {
-    this.#driver.halt("cancel", readAsking(reason === undefined ? options : { ...options, reason }, "cancel"));
+    const asking = readAsking(reason === undefined ? options : { ...options, reason }, "cancel");
+    this.#refuseOwnNode("cancel");
+    this.#driver.halt("cancel", asking);
     return await this.#driver.ended();
   }
 
   /** What happens to it and its nodes, from its start on; ends with the run. */
   events(options?: EventOptions): AsyncGenerator<TaskEvent, void, undefined> {
     const { types, signal } = readEventOptions(options);
-    const filter = { pipelineRunId: this.id, ...(types === undefined ? {} : { types: [...types, "PipelineRunStatusChanged" as const] }) };
-    return only(types, follow(this.#engine, { filter, from: null, signal, last: endsRun }));
+    return follow(this.#engine, { of: { pipelineRunId: this.id }, types, signal, ends: endsRun });
   }
 
   /** Counts per status, and the first failure with what it brought down. */
@@ -87,6 +93,13 @@ export class RunHandle {
     });
   }
 
+  /** The run ends after its last node: a node that waits for that end waits for itself. */
+  #refuseOwnNode(verb: string): void {
+    const scope = taskScope.getStore();
+    if (scope?.pipelineRunId !== this.id) return;
+    throw new Deadlock(`task ${scope.taskId} asked for "${verb}" of run ${this.id}, which it belongs to, and would wait for ever. Let somebody else ask.`);
+  }
+
   #below(node: number, snapshots: readonly TaskSnapshot[]): readonly TaskSnapshot[] {
     const reached = new Set<number>([node]);
     // A set that grows while it is walked is its own queue.
@@ -96,11 +109,6 @@ export class RunHandle {
   }
 }
 
-function endsRun(event: TaskEvent): boolean {
-  return event.type === "PipelineRunStatusChanged" && isRunTerminal(event.to);
-}
-
-/** The run's own events are needed to see its end, wanted or not. */
-async function* only(types: EventOptions["types"], events: AsyncGenerator<TaskEvent, void, undefined>): AsyncGenerator<TaskEvent, void, undefined> {
-  for await (const event of events) if (types === undefined || types.includes(event.type)) yield event;
+function endsRun(event: TaskEvent): boolean | undefined {
+  return event.type === "PipelineRunStatusChanged" ? isRunTerminal(event.to) : undefined;
 }

@@ -11,9 +11,10 @@ import { systemClock } from "../runtime/system-clock.ts";
 import { memoryStore } from "../stores/memory/store.ts";
 import { readCarrierOptions } from "./carrier-options.ts";
 import { checkInput } from "./check-input.ts";
+import { checkPorts } from "./check-ports.ts";
 import { checkArgs, readFolder, readLoopWatch, refuseInCarrier } from "./options.ts";
 import { resolveTask } from "./task.ts";
-import type { Task } from "./task.ts";
+import type { ArgsThen, Task } from "./task.ts";
 import { TaskControls } from "./task-controls.ts";
 import { TaskHandle } from "./task-handle.ts";
 
@@ -32,7 +33,7 @@ export interface RunTaskOptions {
 }
 
 /** The arguments and options of `runTask`: the arguments may be left out only where none is required. */
-export type RunTaskRest<Args extends readonly unknown[]> = [] extends Args ? [args?: Args, options?: RunTaskOptions] : [args: Args, options?: RunTaskOptions];
+export type RunTaskRest<Args extends readonly unknown[]> = ArgsThen<Args, RunTaskOptions>;
 
 /**
  * Runs one task under full control without a controller: retries, timeouts, verbs through the handle.
@@ -45,7 +46,8 @@ export async function runTask<Args extends readonly unknown[], Result>(
 ): Promise<TaskHandle<Result>> {
   refuseInCarrier("runTask");
   const [args = [], options = {}] = rest;
-  const { retry, timeout, artifacts } = checkOptions(options, ["retry", "timeout", "clock", "logger", "random", "artifacts"], "runTask");
+  const { retry, timeout, artifacts, ...ports } = checkOptions(options, ["retry", "timeout", "clock", "logger", "random", "artifacts"], "runTask");
+  checkPorts(ports);
   const definition = resolveTask(task, { retry, timeout });
   const checked = await checkInput(task.name, task.options.input, checkArgs(args, task.name));
   const store = outliving(memoryStore());
@@ -73,7 +75,8 @@ export async function runTask<Args extends readonly unknown[], Result>(
 }
 
 async function closeAfter(engine: Engine, handle: TaskHandle<unknown>): Promise<void> {
-  await handle.wait({ timeout: "none" });
+  // However the waiting ends, nobody hears of it here: whoever asks the handle does.
+  await Promise.allSettled([handle.wait({ timeout: "none" })]);
   await engine.close(0);
 }
 

@@ -11,6 +11,12 @@ export interface StandardSchema<Input = unknown, Output = Input> {
   };
 }
 
+/** A schema of a tuple of arguments. */
+export type TupleSchema = StandardSchema<unknown, readonly unknown[]>;
+
+/** The arguments as such a schema gives them out. */
+export type ParsedArgs<Schema> = Schema extends StandardSchema<unknown, infer Args extends readonly unknown[]> ? Args : never;
+
 /** What a schema answers: the parsed value, or what is wrong with it. */
 export type SchemaResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }

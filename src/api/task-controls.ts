@@ -1,6 +1,8 @@
 import type { TaskEvent } from "../core/events.ts";
+import { checkOneOf } from "../core/options.ts";
 import type { TaskSnapshot } from "../core/snapshot.ts";
 import { isTerminal } from "../core/transitions.ts";
+import { VERBS } from "../core/verbs.ts";
 import type { Verb, VerbAnswer } from "../core/verbs.ts";
 import type { Cell } from "../runtime/cell.ts";
 import type { Engine } from "../runtime/engine.ts";
@@ -44,9 +46,13 @@ export class TaskControls {
 
   async retry(taskId: string, options: unknown): Promise<TaskSnapshot> {
     const read = readVerbOptions(options, "retry");
-    const cell = await this.#cell(taskId);
-    this.#engine.hold(cell);
-    return await this.#engine.control.retry(cell, read);
+    // Two may ask at once: both get the cell that is driven from now on.
+    const cell = this.#engine.hold(await this.#cell(taskId));
+    try {
+      return await this.#engine.control.retry(cell, read);
+    } finally {
+      this.#engine.letGo(cell);
+    }
   }
 
   async wait(taskId: string, options: unknown): Promise<TaskSnapshot> {
@@ -54,15 +60,24 @@ export class TaskControls {
     return await this.#engine.wait(taskId, wanted, { timeoutMs, signal });
   }
 
+  /** What is held in memory of a task that is driven here now. */
+  live(taskId: string): Cell | undefined {
+    return this.#engine.cell(taskId);
+  }
+
   async can(taskId: string, verb: Verb): Promise<VerbAnswer> {
+    checkOneOf(verb, VERBS, "can: verb");
     const snapshot = this.#engine.cell(taskId)?.snapshot ?? (await this.#engine.get(taskId));
+    if (verb === "retry" && isTerminal(snapshot.status) && snapshot.pipelineRunId !== null && this.#engine.run(snapshot.pipelineRunId) === undefined) {
+      return { allowed: false, reason: "the run it belongs to has ended" };
+    }
     const supportsPause = this.#engine.executors.get(this.#definitionOf(snapshot.name).executor)?.supports.pause ?? false;
     return this.#engine.control.can(snapshot, verb, supportsPause);
   }
 
   eventsOf(taskId: string, options: unknown): AsyncGenerator<TaskEvent, void, undefined> {
     const { types, signal } = readEventOptions(options);
-    return follow(this.#engine, { filter: types === undefined ? { taskId } : { taskId, types }, from: null, signal, last: endsTask });
+    return follow(this.#engine, { of: { taskId }, types, signal, ends: endsTask });
   }
 
   async #cell(taskId: string): Promise<Cell> {
@@ -70,6 +85,6 @@ export class TaskControls {
   }
 }
 
-function endsTask(event: TaskEvent): boolean {
-  return event.type === "TaskStatusChanged" && isTerminal(event.to);
+function endsTask(event: TaskEvent): boolean | undefined {
+  return event.type === "TaskStatusChanged" ? isTerminal(event.to) : undefined;
 }

@@ -1,17 +1,16 @@
 import { OutcomeMissing, TaskCancelled, TaskExecutionError, TaskLost, TaskSkipped } from "../core/errors.ts";
 import type { TaskEvent } from "../core/events.ts";
-import type { Failure } from "../core/failure.ts";
 import type { TaskSnapshot } from "../core/snapshot.ts";
-import { isTerminal } from "../core/transitions.ts";
 import type { Cell } from "../runtime/cell.ts";
-import type { EventOptions, PauseOptions, RetryOptions, StopOptions, WaitOptions } from "./options.ts";
+import type { Asking, EventOptions, PauseOptions, RetryOptions, StopOptions, WaitOptions } from "./options.ts";
 import type { TaskControls } from "./task-controls.ts";
 
 /** One submitted task: its verbs, its end, its result. Source §3.2. */
 export class TaskHandle<Result> {
   readonly id: string;
   readonly #controls: TaskControls;
-  readonly #cell: Cell;
+  /** Of the execution that was last seen: a retry after the end may have made another. */
+  #cell: Cell;
 
   /** Made by `submit`. */
   constructor(controls: TaskControls, cell: Cell) {
@@ -30,7 +29,7 @@ export class TaskHandle<Result> {
     return await this.#controls.pause(this.id, options);
   }
 
-  async resume(options?: PauseOptions): Promise<TaskSnapshot> {
+  async resume(options?: Asking): Promise<TaskSnapshot> {
     return await this.#controls.resume(this.id, options);
   }
 
@@ -46,7 +45,9 @@ export class TaskHandle<Result> {
 
   /** Runs it again; the history stays. */
   async retry(options?: RetryOptions): Promise<TaskSnapshot> {
-    return await this.#controls.retry(this.id, options);
+    const snapshot = await this.#controls.retry(this.id, options);
+    this.#cell = this.#controls.live(this.id) ?? this.#cell;
+    return snapshot;
   }
 
   /**
@@ -62,6 +63,7 @@ export class TaskHandle<Result> {
    * @throws TaskExecutionError (with the cause), TaskCancelled, TaskSkipped, TaskLost, OutcomeMissing
    */
   async result(): Promise<Result> {
+    this.#cell = this.#controls.live(this.id) ?? this.#cell;
     const snapshot = await this.#controls.wait(this.id, { timeout: "none" });
     // What was submitted as a task of this result type returned it.
     return this.#valueOf(snapshot) as Result;
@@ -83,7 +85,7 @@ export class TaskHandle<Result> {
     if (status === "stopped" || status === "cancelled") throw new TaskCancelled(`${what} was ${status}${failure === null ? "" : `: ${failure.message}`}.`);
     if (status === "lost") throw new TaskLost(`${what} is lost: ${failure?.message ?? "its carrier is out of contact"}.`, failure);
     throw new TaskExecutionError(`${what} failed (${failure?.kind ?? "unknown"}): ${failure?.message ?? "no reason is on record"}`, failure, {
-      cause: this.#cause(failure),
+      cause: this.#cause(snapshot),
     });
   }
 
@@ -91,12 +93,13 @@ export class TaskHandle<Result> {
   #outcome(snapshot: TaskSnapshot): unknown {
     if (snapshot.outcomeMissing === null) return snapshot.outcome;
     const mine = this.#cell.snapshot;
-    if (isTerminal(mine.status) && mine.statusVersion === snapshot.statusVersion && mine.outcomeMissing === null) return mine.outcome;
+    if (mine.statusVersion === snapshot.statusVersion && mine.outcomeMissing === null) return mine.outcome;
     throw new OutcomeMissing(`task ${snapshot.taskId} has no outcome to read: ${snapshot.outcomeMissing}.`);
   }
 
-  #cause(failure: Failure | null): unknown {
-    if (this.#cell.error !== undefined) return this.#cell.error;
+  /** What was thrown itself, where it is still in memory. */
+  #cause({ failure, statusVersion }: TaskSnapshot): unknown {
+    if (this.#cell.error !== undefined && this.#cell.snapshot.statusVersion === statusVersion) return this.#cell.error;
     if (failure === null) return undefined;
     const error = new Error(failure.message);
     error.name = failure.name;

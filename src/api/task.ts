@@ -8,7 +8,8 @@ import type { TimeoutPolicy } from "../core/policies/timeout.ts";
 import { resolveTimeoutPolicy } from "../core/policies/timeout.ts";
 import type { TaskContext } from "../core/ports/task-context.ts";
 import type { TaskDefinition } from "../runtime/task-definition.ts";
-import type { StandardSchema } from "./standard-schema.ts";
+import { checkSchema } from "./check-input.ts";
+import type { ParsedArgs, StandardSchema, TupleSchema } from "./standard-schema.ts";
 
 /** Options of a task. Source §3.3. */
 export type TaskOptions<Name extends string = string> = TaskSettings<Name> & CarrierChoice;
@@ -41,11 +42,6 @@ export interface TaskSettings<Name extends string = string> {
   readonly input?: StandardSchema;
 }
 
-/** The `input` schema of something that takes these arguments: without annotations, their types follow from it. */
-export interface InputOf<Args extends readonly unknown[]> {
-  readonly input?: StandardSchema<unknown, Args>;
-}
-
 /** A task as defined: what to run and how. It holds no execution state and may be called directly in tests. Source §3.3, §13.3. */
 export interface Task<Name extends string, Args extends readonly unknown[], Result> {
   readonly name: Name;
@@ -59,19 +55,33 @@ export type AnyTask = Task<string, never, unknown>;
 /** What a task's code returns in the end. */
 export type TaskResult<T> = T extends Task<string, never, infer Result> ? Result : never;
 
+/** The tuple of arguments, which may be left out only where none is required, then the options. */
+export type ArgsThen<Args extends readonly unknown[], Options> = [] extends Args
+  ? [args?: Readonly<Args>, options?: Options]
+  : [args: Readonly<Args>, options?: Options];
+
 const KEYS = ["name", "executor", "module", "retry", "timeout", "tags", "input"] as const;
 
 /**
  * Defines a task. The context comes first, the arguments after it; their types flow on to `submit`, `add`
- * and `result`.
+ * and `result`. With an `input` schema they have the types that the schema gives out.
  * @throws ConfigurationError for a name, option or policy that makes no sense. Source §3.3.
  */
+export function task<const Name extends string, Schema extends TupleSchema, Result>(
+  options: TaskOptions<Name> & { readonly input: Schema },
+  run: (ctx: TaskContext, ...args: ParsedArgs<Schema>) => Result | PromiseLike<Result>,
+): Task<Name, ParsedArgs<Schema>, Result>;
 export function task<const Name extends string, Args extends readonly unknown[], Result>(
-  options: TaskOptions<Name> & InputOf<Args>,
+  options: TaskOptions<Name> & { readonly input?: undefined },
+  run: (ctx: TaskContext, ...args: Args) => Result | PromiseLike<Result>,
+): Task<Name, Args, Result>;
+export function task<const Name extends string, Args extends readonly unknown[], Result>(
+  options: TaskOptions<Name>,
   run: (ctx: TaskContext, ...args: Args) => Result | PromiseLike<Result>,
 ): Task<Name, Args, Result> {
-  checkOptions(options, KEYS, "task");
-  checkName(options.name, "a task's name");
+  const { name, input } = checkOptions(options, KEYS, "task");
+  checkName(name, "a task's name");
+  checkSchema(input, `task "${options.name}": input`);
   if (typeof run !== "function")
     throw new ConfigurationError(`task "${options.name}" needs a function (ctx, ...args) => result as its second argument; found ${describeValue(run)}.`);
   const defined = Object.freeze({ name: options.name, options: Object.freeze({ ...options }), run });
@@ -99,10 +109,15 @@ export function resolveTask<Name extends string, Args extends readonly unknown[]
     run: (ctx: TaskContext, ...args: readonly unknown[]): unknown => Reflect.apply(run, undefined, [ctx, ...args]),
     executor: checkExecutor(options.executor, label),
     module: checkModule(options, label),
-    retry: resolveRetryPolicy(overrides.retry ?? options.retry, `${label}: retry`),
-    timeout: resolveTimeoutPolicy(overrides.timeout ?? options.timeout, `${label}: timeout`),
-    tags: checkTags(overrides.tags ?? options.tags ?? [], `${label}: tags`),
+    retry: resolveRetryPolicy(givenOr(overrides.retry, options.retry), `${label}: retry`),
+    timeout: resolveTimeoutPolicy(givenOr(overrides.timeout, options.timeout), `${label}: timeout`),
+    tags: checkTags(givenOr(overrides.tags, options.tags ?? []), `${label}: tags`),
   });
+}
+
+/** `undefined` alone leaves the task's own: `null` is a mistake, and is said to be one. */
+function givenOr(given: unknown, own: unknown): unknown {
+  return given === undefined ? own : given;
 }
 
 const OWN_KINDS = ["async", "inline", "thread", "process"] as const;
@@ -127,7 +142,11 @@ function checkModule({ executor, module }: { readonly executor?: unknown; readon
 
 function checkTags(tags: unknown, name: string): readonly string[] {
   if (!isList(tags)) throw new ConfigurationError(`${name} must be a list of strings; found ${describeValue(tags)}.`);
-  const bad = tags.find((tag) => typeof tag !== "string" || tag.trim() === "");
-  if (bad !== undefined) throw new ConfigurationError(`${name}: each tag must be a non-empty string; found ${describeValue(bad)}.`);
-  return Object.freeze([...new Set(tags.map((tag) => String(tag)))]);
+  const known = new Set<string>();
+  for (const tag of tags) {
+    if (typeof tag !== "string" || tag.trim() === "")
+      throw new ConfigurationError(`${name}: each tag must be a non-empty string; found ${describeValue(tag)}.`);
+    known.add(tag);
+  }
+  return Object.freeze([...known]);
 }

@@ -37,9 +37,7 @@ export function readPlainObject(value: unknown, name: string): Record<string, un
 
 /** The spread defines what it copies, so an own `__proto__` is a key like any other. */
 function withoutPrototype(value: object): Record<string, unknown> {
-  const copy = { ...value };
-  Object.setPrototypeOf(copy, null);
-  return copy;
+  return { __proto__: null, ...value };
 }
 
 /** Objects of other realms included: their `Object.prototype` is not ours. */

@@ -64,7 +64,8 @@ function underTimeout(settlement: Settlement, { kind, message }: FiredTimeout): 
     case "returned":
       return { type: "failed", failure: createFailure({ kind, message, name: "TaskTimeout", retryable: true }), error: undefined, discarded: settlement.value };
     case "threw":
-      return { type: "failed", failure: { ...failureOf(settlement.error, { kind, retryable: true }), message, name: "TaskTimeout" }, error: undefined };
+      // Retryable whatever it threw: what a well-behaved body lets through is the very error that asked it to end.
+      return { type: "failed", failure: { ...failureOf(settlement.error, { kind }), message, name: "TaskTimeout", retryable: true }, error: undefined };
     case "killed":
       return { type: "failed", failure: { ...killed(kind, settlement, message), retryable: true }, error: undefined };
     case "died":

@@ -1,7 +1,7 @@
 import { NO_TIMES } from "../core/attempt.ts";
 import type { AttemptTimes } from "../core/attempt.ts";
 import { formatDuration } from "../core/duration.ts";
-import { ConfigurationError } from "../core/errors.ts";
+import { ConfigurationError, TaskCancelled } from "../core/errors.ts";
 import type { LogLevel, TaskEvent } from "../core/events.ts";
 import type { By } from "../core/lifecycle-events.ts";
 import { DEFAULTS } from "../core/policies/timeout.ts";
@@ -85,6 +85,11 @@ export class Attempt implements CarrierReports, LiveAttempt {
 
   /** Hands the attempt to its carrier. A carrier that cannot even be made is a failed attempt. */
   launch(): void {
+    // Asked to end before the launch: an inline body would already run by the time it could be told.
+    if (this.#stopWish !== null) {
+      this.abort(new TaskCancelled(`${this.#stopWish.message}. It had not been launched: nothing ran`));
+      return;
+    }
     let handle: ExecutionHandle;
     try {
       handle = this.#executor.launch(this.#request());
@@ -95,8 +100,13 @@ export class Attempt implements CarrierReports, LiveAttempt {
     }
     this.#handle = handle;
     if (this.cell.snapshot.status === "pausing" && this.#atLaunch === null) handle.pause();
-    if (this.#stopWish !== null) handle.stop(this.#stopWish);
     void handle.settled.then((settlement) => this.#settle(handle, settlement));
+  }
+
+  /** Ends it before its launch. */
+  abort(error: Error): void {
+    this.#end();
+    this.#parts.settled(this, { type: "threw", error, noticed: true });
   }
 
   stop(graceMs: number, message: string): void {

@@ -12,8 +12,8 @@ export interface CellWatcher {
 
 /** A node's place in the run that drives it. */
 export interface NodePlace {
-  /** A person revives the node; refused where its run has ended. */
-  reopen(cell: Cell, verb: string): void;
+  /** A person revives the node: refused where its run has ended, else what tells the run, once the node is revived. */
+  reopen(cell: Cell, verb: string): () => void;
   /** Called once the node has reached a terminal status, stored or not. */
   ended(cell: Cell): void;
   /** The value of an upstream of this node. */
@@ -29,6 +29,7 @@ export interface LiveAttempt {
   readonly number: number;
   readonly supportsPause: boolean;
   launch(): void;
+  abort(error: Error): void;
   stop(graceMs: number, message: string): void;
   pause(timeoutMs: number): void;
   resume(by: By): void;
@@ -53,7 +54,7 @@ export class Cell {
   error: unknown;
   /** Writes decided and not yet stored. */
   unstored = 0;
-  /** What is published once they are: progress must not overtake the `running` it belongs to. */
+  /** What was said behind the latest of them and is published in that place: neither before its `running` nor after its end. */
   readonly outbox: TaskEvent[] = [];
   readonly #watchers = new Set<CellWatcher>();
 

@@ -42,7 +42,10 @@ export class Control {
 
   /** `start`: looks at the dependencies of a task that was reset. */
   async start(cell: Cell, { by }: VerbOptions): Promise<TaskSnapshot> {
-    if (this.#moves(cell, "start")) this.#apply(cell, { type: "start", depsOpen: false, ...by });
+    // Its run starts a node as soon as its dependencies are met: one that still waits has open ones.
+    const depsOpen = cell.place !== null;
+    const waits = depsOpen && cell.snapshot.status === "blocked";
+    if (this.#moves(cell, "start") && !waits) this.#apply(cell, { type: "start", depsOpen, ...by });
     return await storedNow(cell);
   }
 
@@ -87,8 +90,9 @@ export class Control {
   async retry(cell: Cell, { by, force = false }: VerbOptions): Promise<TaskSnapshot> {
     refuseSelf(cell, "retry");
     if (this.#moves(cell, "retry")) {
-      if (isTerminal(cell.snapshot.status)) cell.place?.reopen(cell, "retry");
+      const reopened = isTerminal(cell.snapshot.status) ? cell.place?.reopen(cell, "retry") : undefined;
       this.#apply(cell, { type: "retry", force, ...by });
+      reopened?.();
     }
     return await storedNow(cell);
   }

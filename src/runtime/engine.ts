@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import type { HeldSlots } from "../core/admission.ts";
 import { ConfigurationError, ControllerClosed, InvalidTransition, StoreError, UnknownId } from "../core/errors.ts";
 import type { StoredEvent, TaskEvent } from "../core/events.ts";
@@ -25,12 +24,14 @@ import { Control, refuseSelf, until } from "./control.ts";
 import { EventBus } from "./event-bus.ts";
 import { createExecutors } from "./executors/create-executors.ts";
 import type { CarrierSettings } from "./executors/create-executors.ts";
+import { harmlessLogger } from "./harmless-logger.ts";
 import { Journal } from "./journal.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { LoopWatch } from "./loop-watch.ts";
 import type { LoopWatchOptions } from "./loop-watch.ts";
 import { PipelineDriver, runEvent } from "./pipeline-driver.ts";
 import type { RunPlan } from "./run-plan.ts";
+import { randomBytes } from "./random-source.ts";
 import { Scheduler } from "./scheduler.ts";
 import { watchStrays } from "./strays.ts";
 import { Supervisor } from "./supervisor.ts";
@@ -80,6 +81,9 @@ export interface Submission {
   readonly priority: number;
 }
 
+/** Beyond the grace, how long `close` waits for a store that does not write. */
+const CLOSING_PATIENCE_MS = 5_000;
+
 const CLOSING: By = { trigger: "controller:close", actor: "system", reason: "the controller closes" };
 
 /** The parts of the runtime, wired: what a controller drives. Holds no rule of its own. Source §5.1. */
@@ -101,7 +105,8 @@ export class Engine {
   #closing: Promise<void> | null = null;
 
   constructor(options: EngineOptions) {
-    const { store, clock, logger, concurrency, random } = options;
+    const { store, clock, concurrency, random } = options;
+    const logger = harmlessLogger(options.logger);
     this.store = store;
     this.clock = clock;
     this.nodeId = createId(randomBytes);
@@ -152,12 +157,9 @@ export class Engine {
     const fresh = createSnapshot({ taskId: createId(randomBytes), name, createdAt: now, maxAttempts: retry.maxAttempts, tags, priority });
     const cell = new Cell({ definition, snapshot: fresh, args, place: null });
     const creation = this.#creation(cell, "enqueue", now);
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#journal.create(creation, (problem) => (problem === null ? resolve() : reject(problem)));
-    await promise;
-    cell.stored = cell.snapshot;
-    this.#lifecycle.hold(cell);
-    this.#lifecycle.queue(cell);
+    await this.#make([cell], (stored) => this.#journal.create(creation, stored));
+    // A close that came meanwhile has ended it already.
+    if (cell.snapshot === creation.snapshot) this.#lifecycle.queue(cell);
     return cell;
   }
 
@@ -187,17 +189,33 @@ export class Engine {
       driver.add(cell);
       return this.#creation(cell, "block", now);
     });
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
     const events = [runEvent(pending, run, { at: now, by: { trigger: "user:start" } })];
-    this.#journal.createRun({ run, params: plan.params, creations, events }, (problem) => (problem === null ? resolve() : reject(problem)));
-    await promise;
     this.#runs.set(run.runId, driver);
-    for (const cell of driver.cells) {
-      cell.stored = cell.snapshot;
-      this.#lifecycle.hold(cell);
+    try {
+      await this.#make(driver.cells, (stored) => this.#journal.createRun({ run, params: plan.params, creations, events }, stored));
+    } catch (error) {
+      this.#runs.delete(run.runId);
+      throw error;
     }
-    driver.begin();
+    if (this.#closing === null) driver.begin();
     return driver;
+  }
+
+  /** Held before it is stored, so that a close that comes meanwhile sees it and ends it. */
+  async #make(cells: readonly Cell[], write: (stored: (problem: Error | null) => void) => void): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const made = cells.map((cell) => cell.snapshot);
+    for (const cell of cells) this.#lifecycle.hold(cell);
+    write((problem) => {
+      if (problem === null) {
+        for (const [index, cell] of cells.entries()) cell.stored ??= made[index] ?? null;
+        resolve();
+      } else {
+        for (const cell of cells) this.#lifecycle.forget(cell);
+        reject(problem);
+      }
+    });
+    await promise;
   }
 
   run(runId: string): PipelineDriver | undefined {
@@ -214,16 +232,25 @@ export class Engine {
     if (held !== undefined) return held;
     const [row, payload] = await Promise.all([this.store.tasks.get(taskId), this.store.tasks.payload(taskId)]);
     if (row === undefined) throw unknownTask(taskId);
+    const node = row.pipelineRunId === null ? undefined : this.#runs.get(row.pipelineRunId)?.cell(taskId);
+    if (node !== undefined) return node;
     const place = row.pipelineRunId === null ? null : ENDED_RUN;
     const cell = new Cell({ definition: definitionOf(row.name), snapshot: row, args: payload?.args, place });
     cell.stored = row;
     return cell;
   }
 
-  /** From now on the task is driven here. */
-  hold(cell: Cell): void {
+  /** From now on the task is driven here; answers with what is held of it: somebody else may have been first. */
+  hold(cell: Cell): Cell {
     this.#refuseWhenClosed();
-    this.#lifecycle.hold(cell);
+    const held = this.#lifecycle.get(cell.taskId);
+    if (held === undefined) this.#lifecycle.hold(cell);
+    return held ?? cell;
+  }
+
+  /** Nothing came of it: a task that has ended is not kept. */
+  letGo(cell: Cell): void {
+    if (cell.unstored === 0 && isTerminal(cell.snapshot.status)) this.#lifecycle.forget(cell);
   }
 
   /** The task as stored. */
@@ -256,6 +283,11 @@ export class Engine {
     return { degraded, persistFailures, orphans: this.#supervisor.orphans.size };
   }
 
+  /** What this engine has in hand: slots taken, and tasks kept in memory. */
+  get load(): { readonly slots: HeldSlots; readonly tasks: number } {
+    return { slots: this.#scheduler.held, tasks: this.#lifecycle.cells.size };
+  }
+
   get orphans(): readonly Orphan[] {
     return [...this.#supervisor.orphans].map(({ cell, number }) => ({
       taskId: cell.taskId,
@@ -283,9 +315,9 @@ export class Engine {
     const open = [...this.#lifecycle.cells.values()].filter((cell) => !isTerminal(cell.snapshot.status));
     const ending = open.filter((cell) => holdsSlot(cell.snapshot) || !durability);
     for (const cell of ending) this.control.haltNow(cell, holdsSlot(cell.snapshot) ? "stop" : "cancel", { by: CLOSING, graceMs });
-    await Promise.allSettled(ending.map(async (cell) => await until(cell, (stored) => isTerminal(stored.status))));
-    await this.#journal.drained();
+    await this.#written(ending, graceMs + CLOSING_PATIENCE_MS);
     this.#journal.close();
+    this.#dismiss(new ControllerClosed("the controller has closed: this has not ended, and nobody drives it here any more."));
     this.#unwatchStrays();
     this.#supervisor.close();
     await this.#loopWatch?.close();
@@ -293,6 +325,24 @@ export class Engine {
     await this.#artifacts.close();
     this.bus.close();
     await this.store.close();
+  }
+
+  /** Waits until these have ended and all is stored; not for ever, since the store may be gone. */
+  async #written(ending: readonly Cell[], withinMs: number): Promise<void> {
+    const { promise: timeIsUp, resolve } = Promise.withResolvers<void>();
+    const timer = this.clock.setTimer(withinMs, resolve);
+    const ended = Promise.allSettled(ending.map(async (cell) => await until(cell, (stored) => isTerminal(stored.status))));
+    await Promise.race([ended.then(async () => await this.#journal.drained()), timeIsUp]);
+    timer.cancel();
+  }
+
+  /** Nobody is to wait for what nobody drives: left in a durable store, or not stored in time. */
+  #dismiss(problem: ControllerClosed): void {
+    for (const cell of this.#lifecycle.cells.values()) {
+      cell.fail(problem);
+      this.#lifecycle.forget(cell);
+    }
+    for (const driver of this.#runs.values()) driver.dismiss(problem);
   }
 
   #creation(cell: Cell, first: "enqueue" | "block", now: number): Parameters<Journal["create"]>[0] {
@@ -320,7 +370,7 @@ export class Engine {
 const ENDED_RUN: NodePlace = {
   ended() {},
   upstream: async () => await Promise.reject(new ConfigurationError("the run of this node has ended: its upstream values are in the store only.")),
-  reopen(cell, verb) {
+  reopen(cell, verb): never {
     throw new InvalidTransition({ taskId: cell.taskId, current: cell.snapshot.status, requested: verb, allowed: [], hint: "the run it belongs to has ended" });
   },
 };

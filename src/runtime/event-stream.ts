@@ -29,6 +29,11 @@ export class EventStream implements AsyncIterableIterator<TaskEvent, undefined> 
     return this.#dropped;
   }
 
+  /** How many events are there to be taken at once. */
+  get waiting(): number {
+    return this.#queue.size;
+  }
+
   /** Hands an event on, or keeps it. False: an older one was dropped for it. */
   push(event: TaskEvent): boolean {
     if (this.#ended) return true;

@@ -23,11 +23,6 @@ export class IndexedHeap<Node extends HeapNode> {
     return this.#nodes.length;
   }
 
-  /** The nodes in no promised order. */
-  get nodes(): readonly Node[] {
-    return this.#nodes;
-  }
-
   /** @throws InternalError when the heap is empty */
   get first(): Node {
     return this.#at(0);

@@ -1,5 +1,5 @@
 import { ControllerClosed, StoreError } from "../core/errors.ts";
-import type { StoredEvent } from "../core/events.ts";
+import type { StoredEvent, TaskEvent } from "../core/events.ts";
 import type { Clock, Timer } from "../core/ports/clock.ts";
 import type { Logger } from "../core/ports/logger.ts";
 import { CHANGE_MADE } from "../core/ports/store.ts";
@@ -38,6 +38,8 @@ interface RunCreation {
 interface Change {
   readonly op: "change";
   change: TaskChange;
+  /** Its events, and between them what was said beside them and is not stored. */
+  announced: readonly TaskEvent[];
   /** `null`: nobody waits for it. */
   stored: Stored | null;
 }
@@ -63,8 +65,8 @@ export interface JournalParts {
   readonly store: TaskStore;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called with what has been stored, in order. */
-  readonly publish: (events: readonly StoredEvent[]) => void;
+  /** Called with what has been stored, in order, and what was to be said between. */
+  readonly publish: (events: readonly TaskEvent[]) => void;
 }
 
 /**
@@ -105,16 +107,19 @@ export class Journal {
     this.#push({ op: "changeRun", change, stored });
   }
 
-  change(change: TaskChange, stored: Stored | null = null): void {
+  /** @param ahead what was said before this change was decided: published right before its events */
+  change(change: TaskChange, stored: Stored | null = null, ahead: readonly TaskEvent[] = []): void {
     const { taskId } = change.snapshot;
     const waiting = this.#joinable.get(taskId);
+    const announced = ahead.length === 0 ? change.events : [...ahead, ...change.events];
     if (waiting === undefined) {
-      const write: Change = { op: "change", change, stored };
+      const write: Change = { op: "change", change, announced, stored };
       this.#joinable.set(taskId, write);
       this.#push(write);
       return;
     }
     waiting.change = joined(waiting.change, change);
+    waiting.announced = [...waiting.announced, ...announced];
     waiting.stored = both(waiting.stored, stored);
   }
 
@@ -130,7 +135,7 @@ export class Journal {
   close(): void {
     this.#closed = true;
     this.#timer?.cancel();
-    for (const write of this.#take()) write.stored?.(new ControllerClosed("the controller closed before this was stored."), CHANGE_MADE);
+    refuse(this.#take());
     this.#wakeIdle();
   }
 
@@ -163,6 +168,10 @@ export class Journal {
       const writes = creationsFirst(this.#take());
       const rest = await this.#write(writes);
       if (rest.length === 0) continue;
+      if (this.#closed) {
+        refuse(rest);
+        break;
+      }
       this.#waiting = [...rest, ...this.#waiting];
       this.#retryLater();
       break;
@@ -176,38 +185,37 @@ export class Journal {
     let from = 0;
     while (from < writes.length) {
       const group = groupFrom(writes, from);
-      const problem = await this.#writeGroup(group);
-      if (problem !== null) {
-        this.#failed(problem);
-        return writes.slice(from);
-      }
-      this.#failuresInRow = 0;
       from += group.length;
+      const rest = await this.#writeGroup(group);
+      if (rest.length > 0) return [...rest, ...writes.slice(from)];
+      this.#failuresInRow = 0;
     }
     return [];
   }
 
-  /** `null`: each write of the group has its answer. Else the store is out of reach, and none has. */
-  async #writeGroup(group: readonly Write[]): Promise<StoreError | null> {
+  /** Answers those of the group that the store has decided on, and gives back the rest: for them it is out of reach. */
+  async #writeGroup(group: readonly Write[]): Promise<readonly Write[]> {
     let answers: readonly Answer[];
     try {
       answers = await this.#hand(group);
     } catch (error) {
-      if (error instanceof StoreError && error.transient) return error;
-      return await this.#isolate(group, error);
+      if (!(error instanceof StoreError && error.transient)) return await this.#isolate(group, error);
+      this.#failed(error);
+      return group;
     }
     this.#answer(group, answers);
-    return null;
+    return [];
   }
 
   /** The data of one write is at fault: it must not sink the others. */
-  async #isolate(group: readonly Write[], error: unknown): Promise<StoreError | null> {
+  async #isolate(group: readonly Write[], error: unknown): Promise<readonly Write[]> {
     if (group.length === 1) {
       this.#answer(group, [{ problem: toError(error), result: CHANGE_MADE }]);
-      return null;
+      return [];
     }
     const middle = group.length >> 1;
-    return (await this.#writeGroup(group.slice(0, middle))) ?? (await this.#writeGroup(group.slice(middle)));
+    const rest = await this.#writeGroup(group.slice(0, middle));
+    return rest.length > 0 ? [...rest, ...group.slice(middle)] : await this.#writeGroup(group.slice(middle));
   }
 
   async #hand(group: readonly Write[]): Promise<readonly Answer[]> {
@@ -238,7 +246,7 @@ export class Journal {
   }
 
   #answer(group: readonly Write[], answers: readonly Answer[]): void {
-    const events: StoredEvent[] = [];
+    const events: TaskEvent[] = [];
     for (const [index, write] of group.entries()) if ((answers[index] ?? STORED).problem === null) collect(write, events);
     this.#parts.publish(events);
     for (const [index, write] of group.entries()) {
@@ -268,6 +276,11 @@ export class Journal {
   }
 }
 
+/** The controller closed before they were stored. */
+function refuse(writes: readonly Write[]): void {
+  for (const write of writes) write.stored?.(new ControllerClosed("the controller closed before this was stored."), CHANGE_MADE);
+}
+
 /** A change may well have been decided before another task was made: one call can then make all that is new. */
 function creationsFirst(writes: readonly Write[]): readonly Write[] {
   const rank = (write: Write): number => (write.op === "create" ? 0 : write.op === "createRun" ? 1 : 2);
@@ -283,7 +296,7 @@ function groupFrom(writes: readonly Write[], from: number): readonly Write[] {
   return from === 0 && end === writes.length ? writes : writes.slice(from, end);
 }
 
-function collect(write: Write, events: StoredEvent[]): void {
+function collect(write: Write, events: TaskEvent[]): void {
   switch (write.op) {
     case "create":
       events.push(...write.creation.events);
@@ -293,6 +306,8 @@ function collect(write: Write, events: StoredEvent[]): void {
       events.push(...write.events);
       return;
     case "change":
+      events.push(...write.announced);
+      return;
     case "changeRun":
       events.push(...write.change.events);
   }

@@ -13,7 +13,7 @@ import { apply } from "../core/state-machine.ts";
 import { isTerminal } from "../core/transitions.ts";
 import { eventsOf, warningEvent } from "./audit-events.ts";
 import type { Cell } from "./cell.ts";
-import type { Journal } from "./journal.ts";
+import type { Journal, Stored } from "./journal.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 /** What the lifecycle works with. */
@@ -34,6 +34,9 @@ export interface Along {
   readonly args?: readonly unknown[];
 }
 
+type Warning = NonNullable<Along["warning"]>;
+type Note = Partial<Pick<TaskSnapshot, "abandonedBy" | "pid" | "progress" | "lastHeartbeatAt">>;
+
 const NOTHING_ALONG: Along = Object.freeze({});
 
 /**
@@ -44,6 +47,7 @@ export class Lifecycle {
   readonly #parts: LifecycleParts;
   readonly #cells = new Map<string, Cell>();
   #warnings = 0;
+  #recording: Promise<void> = Promise.resolve();
 
   constructor(parts: LifecycleParts) {
     this.#parts = parts;
@@ -99,33 +103,47 @@ export class Lifecycle {
   }
 
   /** Notes a fact without a step: the version stays. */
-  note(cell: Cell, patch: Partial<Pick<TaskSnapshot, "abandonedBy" | "pid" | "progress" | "lastHeartbeatAt">>, along: Along = NOTHING_ALONG): void {
+  note(cell: Cell, patch: Note, along: Along = NOTHING_ALONG): void {
     const before = cell.snapshot;
     cell.snapshot = { ...before, ...patch };
     const events = along.warning === undefined ? [] : [this.#warning(cell, along.warning)];
     this.#write(cell, before, { events, attempts: [], along });
   }
 
-  /** Publishes what is not stored as a step (progress, log lines, output), behind the steps already decided. */
+  /** Publishes what is not stored as a step (progress, log lines, output): behind the steps decided so far, ahead of the next. */
   publish(cell: Cell, event: TaskEvent): void {
     if (cell.unstored === 0) this.#parts.publish([event]);
     else cell.outbox.push(event);
   }
 
   /** Puts a warning on a task's record, though it may have ended long ago. */
-  async warn(taskId: string, warning: NonNullable<Along["warning"]>, patch: Parameters<Lifecycle["note"]>[1] = {}): Promise<void> {
-    const cell = this.#cells.get(taskId);
-    if (cell !== undefined) {
-      this.note(cell, patch, { warning });
-      return;
-    }
+  async warn(taskId: string, warning: Warning, patch: Note = {}): Promise<void> {
+    if (this.#noteOnHeld(taskId, warning, patch)) return;
+    // One after the other, since each begins with the row as the one before has left it.
+    const recorded = this.#recording.then(async () => await this.#warnEnded(taskId, warning, patch));
+    this.#recording = recorded.catch(() => {});
+    await recorded;
+  }
+
+  async #warnEnded(taskId: string, warning: Warning, patch: Note): Promise<void> {
     const row = await this.#parts.store.tasks.get(taskId);
     if (row === undefined) throw new UnknownId(`no task ${taskId}: its history was pruned.`);
+    // It may have been revived meanwhile.
+    if (this.#noteOnHeld(taskId, warning, patch)) return;
     const snapshot = { ...row, ...patch };
     const event = warningEvent(snapshot, this.#parts.clock.now(), { ...warning, nth: this.#nextWarning() });
-    this.#parts.journal.change({ snapshot, expectVersion: row.statusVersion, events: [event], attempts: [] }, (problem) => {
-      if (problem !== null) this.#parts.logger.warn("a warning could not be stored", { taskId, problem: problem.message });
-    });
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#parts.journal.change({ snapshot, expectVersion: row.statusVersion, events: [event], attempts: [] }, (problem) =>
+      problem === null ? resolve() : reject(problem),
+    );
+    await promise;
+  }
+
+  /** False: the task is not held in memory. */
+  #noteOnHeld(taskId: string, warning: Warning, patch: Note): boolean {
+    const cell = this.#cells.get(taskId);
+    if (cell !== undefined) this.note(cell, patch, { warning });
+    return cell !== undefined;
   }
 
   #write(
@@ -136,20 +154,24 @@ export class Lifecycle {
     const snapshot = cell.snapshot;
     const { args, stored } = what.along;
     const change = { snapshot, expectVersion: before.statusVersion, events: what.events, attempts: what.attempts };
+    const ahead = cell.outbox.splice(0);
     cell.unstored += 1;
-    this.#parts.journal.change(args === undefined ? change : { ...change, args }, (problem, result) => {
+    const whenStored: Stored = (problem, result) => {
       cell.unstored -= 1;
       this.#stored(cell, snapshot, problem, result.outcomeMissing);
+      // Only of the step that brought the value: the warning is itself a write with that value in it.
+      const isEnd = isTerminal(snapshot.status) && snapshot.statusVersion > before.statusVersion;
+      if (isEnd && result.outcomeMissing !== null) this.#warnOfMissing(cell, "outcome_not_stored", result.outcomeMissing);
       if (args !== undefined && result.argsMissing !== null) this.#warnOfMissing(cell, "args_not_stored", result.argsMissing);
       stored?.(problem);
-    });
+    };
+    this.#parts.journal.change(args === undefined ? change : { ...change, args }, whenStored, ahead);
   }
 
   #stored(cell: Cell, snapshot: TaskSnapshot, problem: Error | null, outcomeMissing: string | null): void {
     if (problem === null) {
       const lacksOutcome = outcomeMissing !== null && isTerminal(snapshot.status);
       cell.tell(lacksOutcome ? { ...snapshot, outcomeMissing } : snapshot);
-      if (lacksOutcome) this.#warnOfMissing(cell, "outcome_not_stored", outcomeMissing);
     } else {
       // The owner of an occupied task is its only writer: a conflict here is a bug, and is said to be one.
       this.#parts.logger.error("a change of a task was not stored", { taskId: cell.taskId, status: snapshot.status, problem: problem.message });
@@ -172,7 +194,7 @@ export class Lifecycle {
     const { scheduler } = this.#parts;
     const wasQueued = before.status === "queued" || before.status === "retry_wait";
     if (wasQueued && after.status !== "starting") scheduler.remove(cell.taskId);
-    if (holdsSlot(before) && !holdsSlot(after)) scheduler.release(cell.taskId, { keepTags: after.abandonedBy !== null });
+    if (holdsSlot(before) && !holdsSlot(after)) scheduler.release(cell.taskId, { keepTags: isAbandoned(after) });
     if (after.status === "queued" || after.status === "retry_wait") this.queue(cell);
     if (isTerminal(after.status)) cell.place?.ended(cell);
   }
@@ -183,7 +205,7 @@ export class Lifecycle {
     this.#parts.scheduler.enqueue({ taskId, name, priority, bucket, tags, availableAt, backoff: status === "retry_wait" });
   }
 
-  #warning(cell: Cell, warning: NonNullable<Along["warning"]>): StoredEvent {
+  #warning(cell: Cell, warning: Warning): StoredEvent {
     return warningEvent(cell.snapshot, this.#parts.clock.now(), { ...warning, nth: this.#nextWarning() });
   }
 
@@ -191,4 +213,9 @@ export class Lifecycle {
     this.#warnings += 1;
     return this.#warnings;
   }
+}
+
+/** Has this attempt's own body been given up on? `abandonedBy` may also tell of an earlier one. */
+function isAbandoned({ status, failure }: TaskSnapshot): boolean {
+  return status === "lost" && failure?.abandoned === true;
 }

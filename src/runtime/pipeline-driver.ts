@@ -37,6 +37,12 @@ export interface DriverParts {
   readonly forget: (driver: PipelineDriver) => void;
 }
 
+/** What becomes of a node whose join is met. `args`: worked out just now. */
+type Decision =
+  | { readonly type: "run"; readonly args: readonly unknown[] | undefined }
+  | { readonly type: "skip" }
+  | { readonly type: "fail"; readonly error: unknown };
+
 /** Told of each snapshot of the run once it is stored. */
 interface RunWatcher {
   stored(run: RunSnapshot): void;
@@ -59,6 +65,7 @@ export class PipelineDriver {
   readonly #watchers = new Set<RunWatcher>();
   readonly #ends: { readonly node: number; readonly cell: Cell }[] = [];
   #working = false;
+  #dismissed: Error | null = null;
 
   constructor(parts: DriverParts, plan: RunPlan, run: RunSnapshot) {
     this.#parts = parts;
@@ -81,6 +88,11 @@ export class PipelineDriver {
     };
   }
 
+  /** The cell of one of its nodes, by the task's id. */
+  cell(taskId: string): Cell | undefined {
+    return this.#cells.find((cell) => cell.taskId === taskId);
+  }
+
   add(cell: Cell): void {
     this.#cells.push(cell);
   }
@@ -93,6 +105,7 @@ export class PipelineDriver {
   /** Resolves with the run as stored once it has ended; rejects when aborted, or when its end cannot be stored. */
   async ended(signal?: AbortSignal): Promise<RunSnapshot> {
     if (isRunTerminal(this.storedRun.status)) return this.storedRun;
+    if (this.#dismissed !== null) throw this.#dismissed;
     const { promise, resolve, reject } = Promise.withResolvers<RunSnapshot>();
     const watcher: RunWatcher = {
       stored: (run) => {
@@ -121,6 +134,12 @@ export class PipelineDriver {
     const open = closeRun(this.#state);
     if (this.run.status !== "stopping") this.#step("stopping", { requestedAction: verb }, { trigger: `user:${verb}`, ...options.by });
     this.#haltNodes(open, verb, options);
+  }
+
+  /** It is driven here no longer, though it has not ended: whoever waits hears why. */
+  dismiss(problem: Error): void {
+    this.#dismissed = problem;
+    for (const watcher of this.#watchers) watcher.failed(problem);
   }
 
   #haltNodes(nodes: readonly number[], verb: "stop" | "cancel", options: { readonly by: By; readonly graceMs?: number }): void {
@@ -176,27 +195,46 @@ export class PipelineDriver {
   /** The node's join is met: its condition and its arguments are worked out once, and stored with the step. */
   #release(node: number): void {
     const cell = at(this.#cells, node);
-    const { when, args } = at(this.plan.nodes, node);
-    const { lifecycle, owner } = this.#parts;
-    const up = (upstream: { readonly name: string }): unknown => this.#valueOf(this.#upstreamIndex(node, upstream.name));
-    try {
-      if (when !== null && !checkedCondition(when(up))) {
+    const decision = this.#decide(node);
+    // A function of the user's may have stopped the whole run.
+    if (isTerminal(cell.snapshot.status)) return;
+    const { lifecycle } = this.#parts;
+    switch (decision.type) {
+      case "run":
+        cell.args = decision.args ?? cell.args;
+        lifecycle.must(cell, { type: "enqueue" }, decision.args === undefined ? {} : { args: decision.args });
+        return;
+      case "skip":
         lifecycle.must(cell, { type: "conditionFalse", failure: createFailure({ kind: "condition_false", message: "its condition (when) was false" }) });
         return;
-      }
-      if (typeof args === "function") cell.args = checkedArgs(args(up));
-    } catch (error) {
-      // It fails by itself, takes no slot and is not retried.
-      const failure = { ...failureOf(error), retryable: false };
-      const refused = lifecycle.applyAll(cell, [
-        { type: "enqueue" },
-        { type: "dispatch", owner, executor: cell.definition.executor },
-        { type: "failed", failure, retryAt: null },
-      ]);
-      if (refused !== null) throw refused;
-      return;
+      case "fail":
+        this.#failUnstarted(cell, decision.error);
+        return;
+      default:
+        unreachable(decision);
     }
-    lifecycle.must(cell, { type: "enqueue" }, typeof args === "function" && cell.args !== undefined ? { args: cell.args } : {});
+  }
+
+  /** It fails by itself, takes no slot and is not retried. */
+  #failUnstarted(cell: Cell, error: unknown): void {
+    const { lifecycle, owner } = this.#parts;
+    const refused = lifecycle.applyAll(cell, [
+      { type: "enqueue" },
+      { type: "dispatch", owner, executor: cell.definition.executor },
+      { type: "failed", failure: { ...failureOf(error), retryable: false }, retryAt: null },
+    ]);
+    if (refused !== null) throw refused;
+  }
+
+  #decide(node: number): Decision {
+    const { when, args } = at(this.plan.nodes, node);
+    const up = (upstream: unknown): unknown => this.#valueOf(this.#upstreamIndex(node, nodeName(upstream)));
+    try {
+      if (when !== null && !checkedCondition(when(up))) return { type: "skip" };
+      return { type: "run", args: typeof args === "function" ? checkedArgs(args(up)) : undefined };
+    } catch (error) {
+      return { type: "fail", error };
+    }
   }
 
   #end(action: EndAction): void {
@@ -231,7 +269,7 @@ export class PipelineDriver {
     return snapshot.status === "succeeded" || snapshot.skippedBy !== null ? snapshot.outcome : undefined;
   }
 
-  #reopen(node: number, cell: Cell, verb: string): void {
+  #reopen(node: number, cell: Cell, verb: string): () => void {
     if (isRunTerminal(this.run.status)) {
       throw new InvalidTransition({
         taskId: cell.taskId,
@@ -241,7 +279,7 @@ export class PipelineDriver {
         hint: "the run it belongs to has ended",
       });
     }
-    reopenNode(this.#state, node);
+    return () => reopenNode(this.#state, node);
   }
 
   #step(to: RunStatus, patch: Partial<RunSnapshot>, by: By): void {
@@ -282,12 +320,24 @@ export function runEvent(before: RunSnapshot, after: RunSnapshot, { at, by }: { 
   };
 }
 
+function nodeName(node: unknown): string {
+  if (typeof node === "object" && node !== null && "name" in node && typeof node.name === "string") return node.name;
+  throw new ConfigurationError(`up takes a node of this pipeline; found ${describeValue(node)}.`);
+}
+
 function checkedCondition(value: unknown): boolean {
   if (typeof value === "boolean") return value;
+  ignoreRejection(value);
   throw new ConfigurationError(`when must return true or false, at once; it returned ${describeValue(value)}.`);
 }
 
 function checkedArgs(value: unknown): readonly unknown[] {
   if (isList(value)) return value;
+  ignoreRejection(value);
   throw new ConfigurationError(`args must return the tuple of arguments as an array; it returned ${describeValue(value)}.`);
+}
+
+/** An async function is refused where it stands; its own rejection would be nobody's. */
+function ignoreRejection(value: unknown): void {
+  if (value instanceof Promise) value.catch(() => undefined);
 }

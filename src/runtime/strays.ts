@@ -28,8 +28,15 @@ function unwatch(): void {
 
 function onRejection(reason: unknown): void {
   const scope = taskScope.getStore();
-  if (scope !== undefined) scope.stray(reason);
-  else if (process.listenerCount("unhandledRejection") === 1) crash(reason);
+  if (scope !== undefined) {
+    scope.stray(reason);
+    return;
+  }
+  if (process.listenerCount("unhandledRejection") > 1) return;
+  // Our listener silences what Node does where there is none: that is done here instead.
+  const rule = hostRule();
+  if (rule === "throw") throw reason;
+  if (rule === "warn-with-error-code") process.exitCode = 1;
 }
 
 function onException(error: unknown): void {
@@ -44,4 +51,10 @@ function crash(error: unknown): void {
   setImmediate(() => {
     throw error;
   });
+}
+
+/** What the host chose with `--unhandled-rejections`; Node's own default is `throw`. */
+function hostRule(): string {
+  const flags = `${process.env["NODE_OPTIONS"] ?? ""} ${process.execArgv.join(" ")}`;
+  return [...flags.matchAll(/--unhandled-rejections[= ]([\w-]+)/g)].at(-1)?.[1] ?? "throw";
 }

@@ -116,20 +116,11 @@ export class Supervisor {
     const { attempt } = cell;
     if (attempt === null || attempt.number !== cell.snapshot.attempt || !holdsSlot(cell.snapshot)) return;
     if (problem !== null) {
-      cell.attempt = null;
-      this.#conclude(
-        cell,
-        judgeSettlement({
-          status: cell.snapshot.status,
-          requestedAction: cell.snapshot.requestedAction,
-          settlement: { type: "threw", error: problem, noticed: false },
-          timeout: null,
-        }),
-      );
-    } else {
-      if (attempt.local) this.#parts.loopWatch?.begin();
-      attempt.launch();
+      attempt.abort(problem);
+      return;
     }
+    if (attempt.local) this.#parts.loopWatch?.begin();
+    attempt.launch();
   }
 
   #settled(attempt: Attempt, settlement: Settlement): void {

@@ -12,9 +12,11 @@ export interface Patience {
   readonly what: string;
 }
 
-/** Waits for `arrival`, at most so long; the waited-for never notices. */
-export async function waitWith<Value>(arrival: (give: AbortSignal) => Promise<Value>, patience: Patience): Promise<Value> {
+/** Waits for `arrival`, at most so long; the waited-for never notices. Its signal says that nobody waits any more. */
+export async function waitWith<Value>(arrival: (over?: AbortSignal) => Promise<Value>, patience: Patience): Promise<Value> {
   const { clock, timeoutMs, signal, what } = patience;
+  // The usual way, and the one that is measured: nothing can end the waiting but the arrival.
+  if (timeoutMs === null && signal === undefined) return await arrival();
   signal?.throwIfAborted();
   const over = new AbortController();
   const { promise, reject } = Promise.withResolvers<never>();

@@ -18,7 +18,12 @@ export const LAYERS: readonly Layer[] = [
   { path: "runtime", mayImport: ["core"], host: true, packages: [] },
   { path: "testing", mayImport: ["core"], host: true, packages: [] },
   { path: "api", mayImport: ["core", "runtime", "stores/memory"], host: true, packages: [] },
-  { path: "cli", mayImport: ["core", "api", "stores", "observability"], host: true, packages: [] },
+  {
+    path: "cli",
+    mayImport: ["core", "api", "stores", "observability"],
+    host: true,
+    packages: ["cli-truncate", "commander", "log-update", "string-width"],
+  },
   { path: "server", mayImport: ["core", "api"], host: true, packages: [] },
   { path: "index.ts", mayImport: ["core", "api", "stores/memory"], host: false, packages: [] },
 ];

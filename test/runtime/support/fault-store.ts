@@ -8,6 +8,8 @@ interface Fault {
   readonly error: Error;
   /** `after`: the store has done it and the answer is lost. */
   readonly when: "before" | "after";
+  /** So many calls go through first. */
+  after: number;
   times: number;
 }
 
@@ -28,7 +30,7 @@ export class FaultStore implements TaskStore {
   readonly writes: string[] = [];
   readonly #inner: TaskStore;
   #faults: Fault[] = [];
-  readonly #barriers = new Map<StoreCall, { arrived: number; readonly open: Promise<void> }>();
+  readonly #barriers = new Map<StoreCall, { arrived: number; readonly when: Fault["when"]; readonly open: Promise<void> }>();
 
   constructor(inner: TaskStore, supports: Partial<StoreSupports> = {}) {
     this.#inner = inner;
@@ -65,9 +67,9 @@ export class FaultStore implements TaskStore {
     await this.#inner.close();
   }
 
-  /** The next calls of that name fail. */
-  fail(call: StoreCall, error: Error, { times = 1, when = "before" }: { readonly times?: number; readonly when?: Fault["when"] } = {}): void {
-    this.#faults.push({ call, error, when, times });
+  /** The next calls of that name fail, or those after some that go through. Faults of one call take their turns. */
+  fail(call: StoreCall, error: Error, { times = 1, after = 0, when = "before" }: Partial<Omit<Fault, "call" | "error">> = {}): void {
+    this.#faults.push({ call, error, when, times, after });
   }
 
   /** No call fails any more. */
@@ -75,10 +77,10 @@ export class FaultStore implements TaskStore {
     this.#faults = [];
   }
 
-  /** Every call of that name waits until it is released. */
-  hold(call: StoreCall): Barrier {
+  /** Every call of that name waits until it is released, before it does anything or with its answer. */
+  hold(call: StoreCall, when: Fault["when"] = "before"): Barrier {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const barrier = { arrived: 0, open: promise };
+    const barrier = { arrived: 0, when, open: promise };
     this.#barriers.set(call, barrier);
     return {
       get arrived() {
@@ -96,10 +98,20 @@ export class FaultStore implements TaskStore {
     const barrier = this.#barriers.get(call);
     if (barrier !== undefined) {
       barrier.arrived += 1;
-      await barrier.open;
+      if (barrier.when === "before") await barrier.open;
     }
+    const answer = await this.#act(call, act);
+    if (barrier?.when === "after") await barrier.open;
+    return answer;
+  }
+
+  async #act<Answer>(call: StoreCall, act: () => Promise<Answer>): Promise<Answer> {
     const fault = this.#faults.find((each) => each.call === call && each.times > 0);
     if (fault === undefined) return await act();
+    if (fault.after > 0) {
+      fault.after -= 1;
+      return await act();
+    }
     fault.times -= 1;
     if (fault.when === "after") await act();
     throw fault.error;

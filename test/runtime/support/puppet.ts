@@ -1,3 +1,4 @@
+import type { Clock } from "../../../src/core/ports/clock.ts";
 import type { TaskBody } from "../../../src/core/ports/executor.ts";
 import type { TaskContext } from "../../../src/core/ports/task-context.ts";
 
@@ -31,4 +32,21 @@ export class Puppet {
     if (call === undefined) throw new Error(`the body has been called ${this.calls.length} times only`);
     return call;
   }
+}
+
+/** Waits on the clock. */
+export function sleep(clock: Clock, delayMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    clock.setTimer(delayMs, resolve);
+  });
+}
+
+/** A body that works for ever and looks every so many milliseconds whether it is to pause or to stop. */
+export function polling(clock: Clock, everyMs = 10): TaskBody {
+  return async (ctx) => {
+    for (;;) {
+      await ctx.checkpoint();
+      await sleep(clock, everyMs);
+    }
+  };
 }

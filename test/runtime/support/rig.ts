@@ -20,6 +20,8 @@ export interface RigOptions {
   readonly concurrency?: ConcurrencyPolicy;
   readonly supports?: Partial<StoreSupports>;
   readonly random?: () => number;
+  /** The logger throws. */
+  readonly logThrows?: boolean;
 }
 
 /** What a task may be told. */
@@ -46,7 +48,12 @@ export class Rig {
 
   private constructor(options: RigOptions) {
     this.store = new FaultStore(memoryStore(), options.supports);
-    const line = (level: string) => (message: string) => void this.said.push(`${level}: ${message}`);
+    const line =
+      (level: string) =>
+      (message: string): void => {
+        this.said.push(`${level}: ${message}`);
+        if (options.logThrows === true) throw new Error("no disk for the log");
+      };
     this.engine = new Engine({
       store: this.store,
       clock: this.clock,

@@ -1,0 +1,90 @@
+import { formatDuration } from "../../core/duration.ts";
+import type { AttemptFailed, TaskEvent, TaskLogLine, TaskStatusChanged } from "../../core/events.ts";
+import type { TaskStatus } from "../../core/status.ts";
+import { unreachable } from "../../core/unreachable.ts";
+import { formatProgress, formatRate, shareOf } from "./amounts.ts";
+import { cleanLine, cleanText } from "./clean-text.ts";
+import { toJson } from "./json-text.ts";
+import type { Paint } from "./paint.ts";
+import type { NodeRow } from "./run-board.ts";
+import { STATUS_LOOKS } from "./status-look.ts";
+
+/** How much is told. */
+export interface LineOptions {
+  readonly paint: Paint;
+  /** Each step of each task, and log lines of level `debug`. */
+  readonly verbose: boolean;
+}
+
+/** The steps that everybody passes through: told only when asked for. */
+const QUIET_STEPS: ReadonlySet<TaskStatus> = new Set<TaskStatus>(["pending", "blocked", "queued", "starting", "pausing"]);
+
+/** An event in words, a line or more, each safe to show; none where it says nothing to a person. */
+export function eventLines(event: TaskEvent, row: NodeRow | undefined, options: LineOptions): readonly string[] {
+  const { paint, verbose } = options;
+  switch (event.type) {
+    case "TaskStatusChanged":
+      return verbose || !QUIET_STEPS.has(event.to) ? [`${nameOf(event)} ${stepText(event, row, options)}`] : [];
+    case "AttemptFailed":
+      return [`${nameOf(event)} ${attemptText(event, row)}`];
+    case "TaskWarning":
+      return [`${nameOf(event)} ${paint("yellow", "warning")} (${event.code}): ${cleanLine(event.message)}`];
+    case "TaskLogLine":
+      return event.level === "debug" && !verbose ? [] : logLines(event, paint);
+    case "ProgressUpdated":
+      return [`${nameOf(event)} ${progressText(row)}`];
+    case "TaskOutput":
+      return [`${nameOf(event)} output ${cleanLine(event.kind, 100)}: ${cleanLine(toJson(event.payload), 1_000)}`];
+    case "AdminOverride":
+      return [`${nameOf(event)} set from ${event.from} to ${event.to} by ${cleanLine(event.actor, 100)}: ${cleanLine(event.reason)}`];
+    case "PipelineRunStatusChanged":
+      return [`run ${cleanLine(event.name)} ${paint(STATUS_LOOKS[event.to].style, event.to)}${why(event.reason)}`];
+    case "TaskCreated":
+    case "AttemptStarted":
+    case "TaskHeartbeat":
+      return [];
+    default:
+      return unreachable(event);
+  }
+}
+
+function nameOf(event: { readonly node: string | null; readonly name: string }): string {
+  return cleanLine(event.node ?? event.name);
+}
+
+function stepText({ from, to, trigger, actor, reason }: TaskStatusChanged, row: NodeRow | undefined, { paint, verbose }: LineOptions): string {
+  const word = paint(STATUS_LOOKS[to].style, to);
+  const attempt = to === "running" && row !== undefined && row.attempt > 1 ? ` (attempt ${attemptOf(row)})` : "";
+  const details = verbose ? ` (from ${from}, ${cleanLine(trigger, 100)} by ${cleanLine(actor, 100)})` : "";
+  return `${word}${attempt}${details}${why(reason)}`;
+}
+
+function why(reason: string | null): string {
+  return reason === null ? "" : `: ${cleanLine(reason, 500)}`;
+}
+
+function attemptText({ failure, retryAt, at }: AttemptFailed, row: NodeRow | undefined): string {
+  const number = row === undefined ? "" : ` ${attemptOf(row)}`;
+  const next = retryAt === null ? "" : `; again in ${formatDuration(Math.max(0, retryAt - at))}`;
+  return `attempt${number} failed (${failure.kind}): ${cleanLine(failure.message, 1_000)}${next}`;
+}
+
+function attemptOf({ attempt, maxAttempts }: NodeRow): string {
+  return maxAttempts === null ? String(attempt) : `${attempt}/${Math.max(attempt, maxAttempts)}`;
+}
+
+/** Each line of a message begins with the task's name: none can pass for a line of ours. */
+function logLines(event: TaskLogLine, paint: Paint): readonly string[] {
+  const level = event.level === "info" ? "" : `${paint(event.level === "error" ? "red" : "yellow", event.level)} `;
+  const fields = Object.keys(event.fields).length === 0 ? "" : ` ${paint("dim", cleanLine(toJson(event.fields), 1_000))}`;
+  const lines = cleanText(event.message).trimEnd().split("\n");
+  return lines.map((line, index) => `${nameOf(event)} ${paint("dim", "|")} ${level}${line}${index === lines.length - 1 ? fields : ""}`);
+}
+
+function progressText(row: NodeRow | undefined): string {
+  if (row === undefined || row.progress === null) return "progress";
+  const share = shareOf(row.progress);
+  const percent = share === null ? "" : `${Math.floor(share * 100)} %`;
+  const message = row.progress.message === null ? "" : cleanLine(row.progress.message, 200);
+  return [percent, formatProgress(row.progress), formatRate(row.rate.perSecond()), message].filter((part) => part !== "").join("  ");
+}

@@ -1,0 +1,46 @@
+import { formatDuration } from "../../core/duration.ts";
+import type { TaskEvent } from "../../core/events.ts";
+import { eventLines } from "./event-lines.ts";
+import type { LineOptions } from "./event-lines.ts";
+import type { Output } from "./output.ts";
+import type { Reporter } from "./reporter.ts";
+import { RunBoard } from "./run-board.ts";
+import { drawSummary } from "./summary.ts";
+
+/** Progress of one task is told at most so often. */
+const PROGRESS_EVERY_MS = 2_000;
+
+/** Lines for a pipe or a file, each with the time since the start; the last one has the counts by status. */
+export function createPlainReporter(
+  stdout: Output,
+  stderr: Output,
+  options: LineOptions & { readonly quiet: boolean; readonly startedAtMs: number },
+): Reporter {
+  const board = new RunBoard();
+  const toldAt = new Map<string, number>();
+  const isDue = (event: TaskEvent): boolean => {
+    if (event.type !== "ProgressUpdated") return true;
+    const { done, total } = event.progress;
+    if (event.at - (toldAt.get(event.taskId) ?? Number.NEGATIVE_INFINITY) < PROGRESS_EVERY_MS && (total === null || done !== total)) return false;
+    toldAt.set(event.taskId, event.at);
+    return true;
+  };
+  return {
+    event(event) {
+      const row = board.apply(event);
+      if (options.quiet || !isDue(event)) return;
+      const since = formatDuration(Math.max(0, event.at - options.startedAtMs)).padStart(8);
+      for (const line of eventLines(event, row, options)) stdout.line(`${since}  ${line}`);
+    },
+    describe(snapshot) {
+      board.describe(snapshot);
+    },
+    note(text) {
+      if (!options.quiet) stderr.line(text);
+    },
+    end(summary) {
+      for (const line of drawSummary(summary, options)) stdout.line(line);
+    },
+    restore() {},
+  };
+}

@@ -1,0 +1,90 @@
+import type { FailureChain } from "../../api/run-summary.ts";
+import { formatDuration } from "../../core/duration.ts";
+import type { StatusCounts } from "../../core/ports/store.ts";
+import type { RunStatus, TaskStatus } from "../../core/status.ts";
+import { cleanLine, cleanText } from "./clean-text.ts";
+import { formatCounts } from "./counts.ts";
+import { toJson } from "./json-text.ts";
+import type { Paint } from "./paint.ts";
+import { styleOf } from "./status-look.ts";
+
+/** How a run, or a task on its own, has ended: from what is stored. Instants are epoch milliseconds. */
+export interface EndSummary {
+  readonly kind: "run" | "task";
+  readonly id: string;
+  readonly name: string;
+  readonly status: RunStatus | TaskStatus;
+  readonly total: number;
+  readonly counts: StatusCounts;
+  readonly startedAt: number;
+  readonly endedAt: number;
+  readonly attempt: number | null;
+  readonly maxAttempts: number | null;
+  readonly firstFailure: FailureChain | null;
+  /** What a task returned. */
+  readonly outcome: unknown;
+  readonly exitCode: number;
+}
+
+/** How the last lines are drawn. */
+export interface SummaryOptions {
+  readonly paint: Paint;
+  /** Whole stacks. */
+  readonly verbose: boolean;
+}
+
+const STACK_LINES = 3;
+const MAX_AFFECTED = 10;
+
+/** The first failure chain where something failed, what a task returned, and a last line with the counts by status. */
+export function drawSummary(summary: EndSummary, options: SummaryOptions): readonly string[] {
+  const { kind, id, name, status, startedAt, endedAt, counts, outcome } = summary;
+  const result = kind === "task" && outcome !== undefined ? [`result: ${cleanLine(toJson(outcome), 1_000)}`] : [];
+  const took = formatDuration(Math.max(0, endedAt - startedAt));
+  const verdict = options.paint(styleOf(status), status);
+  return [
+    ...drawFailure(summary.firstFailure, options),
+    ...result,
+    `${kind} ${cleanLine(name)} (${id.slice(0, 8)}) ${verdict} in ${took}: ${formatCounts((each) => counts[each])}`,
+  ];
+}
+
+function drawFailure(chain: FailureChain | null, { paint, verbose }: SummaryOptions): readonly string[] {
+  if (chain === null) return [];
+  const { node, status, failure, affected } = chain;
+  const kind = failure === null ? "" : ` (${failure.kind})`;
+  const message = failure === null ? "no reason is on record" : `${failure.name === failure.kind ? "" : nameBefore(failure)}${cleanLine(failure.message)}`;
+  const causes = failure?.causes.flatMap((cause) => [
+    `  caused by ${nameBefore(cause)}${cleanLine(cause.message)}`,
+    ...stackLines(cause.stack, verbose).map((line) => paint("dim", `    ${line}`)),
+  ]);
+  const more = affected.length > MAX_AFFECTED ? ` and ${affected.length - MAX_AFFECTED} more` : "";
+  const below =
+    affected.length === 0
+      ? []
+      : [
+          `  brought down: ${affected
+            .slice(0, MAX_AFFECTED)
+            .map((each) => cleanLine(each, 200))
+            .join(", ")}${more}`,
+        ];
+  return [
+    `${paint("red", `${status}:`)} ${cleanLine(node)}${kind}: ${message}`,
+    ...stackLines(failure?.stack ?? null, verbose).map((line) => paint("dim", `  ${line}`)),
+    ...(causes ?? []),
+    ...below,
+  ];
+}
+
+function nameBefore({ name }: { readonly name: string }): string {
+  return name === "" || name === "Error" ? "" : `${cleanLine(name, 100)}: `;
+}
+
+/** Where it was thrown: the frames alone, since the message is told already. */
+function stackLines(stack: string | null, verbose: boolean): readonly string[] {
+  const frames = cleanText(stack ?? "", 20_000)
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line.startsWith("at "));
+  return verbose ? frames : frames.slice(0, STACK_LINES);
+}

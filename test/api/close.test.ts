@@ -1,0 +1,84 @@
+import { describe, expect, it } from "vitest";
+import { Controller, definePipeline, memoryStore, task } from "../../src/index.ts";
+import type { TaskStore } from "../../src/index.ts";
+import { FakeClock } from "../../src/testing/index.ts";
+import { gate, openStage } from "./stage.ts";
+
+const echo = task({ name: "echo" }, (_ctx, value?: unknown) => value);
+const pair = definePipeline("pair", {}, (p) => {
+  const first = p.add(echo, { name: "first", args: [1] });
+  p.add(echo, { name: "second", deps: [first], args: [2] });
+});
+
+/** A memory store that says it outlives the process, and can be looked at after the controller has closed. */
+function lasting(): TaskStore {
+  const store = memoryStore();
+  const { tasks, audit, runs } = store;
+  return { supports: { durability: true, sharing: false }, tasks, audit, runs, open: async () => await store.open(), close: async () => {} };
+}
+
+describe("what is on its way when the controller closes", () => {
+  it("is refused or made and ended, whatever the turn: what was made settles", async () => {
+    const ends: unknown[] = [];
+    for (let turns = 0; turns < 12; turns += 1) {
+      const clock = new FakeClock();
+      const controller = await Controller.open({ clock, tasks: [echo], pipelines: [pair] });
+      const result = controller.submit(echo, [1]).then(async (handle) => await handle.result());
+      const end = controller.startRun(pair).then(async (run) => await run.wait({ timeout: "none" }));
+      for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+      await controller.close();
+      const [task, run] = await Promise.allSettled([result, end]);
+      ends.push(task.status === "fulfilled" ? task.value : task.reason.code, run.status === "fulfilled" ? run.value.status : run.reason.code);
+    }
+    expect([...new Set(ends)].filter((end) => end !== 1 && end !== "succeeded")).toEqual(["CONTROLLER_CLOSED", "TASK_CANCELLED", "stopped"]);
+    // Refused at first, and never again once it was taken.
+    expect(ends.lastIndexOf("CONTROLLER_CLOSED")).toBeLessThan(ends.indexOf("stopped"));
+  });
+
+  it("a run that is under way is stopped, nodes that have not begun included", async () => {
+    const hold = task({ name: "hold" }, async () => await gate().opened);
+    const held = definePipeline("held", {}, (p) => void p.add(echo, { deps: [p.add(hold)], args: [1] }));
+    await using stage = await openStage({ pipelines: [held] });
+    const run = await stage.controller.startRun(held);
+    await stage.clock.advance(1);
+    const end = run.wait({ timeout: "none" });
+    const closed = stage.controller.close({ grace: "1s" });
+    await stage.clock.advance("1s");
+    await closed;
+    expect(await end).toMatchObject({ status: "failed" });
+    expect(run.graph().map(({ status }) => status)).toEqual(["lost", "stopped"]);
+  });
+
+  it.each([0, 1, 2, 3, 5, 8])("whatever is asked %i turns earlier settles", async (turns) => {
+    const clock = new FakeClock();
+    const controller = await Controller.open({ clock, tasks: [echo], pipelines: [pair], concurrency: { maxParallel: 1 } });
+    const asked = Array.from({ length: 5 }, async () => await (await controller.submit(echo, ["done"])).result());
+    const runs = Array.from({ length: 2 }, async () => await (await controller.startRun(pair)).wait({ timeout: "none" }));
+    for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+    await controller.close();
+    for (const end of await Promise.allSettled(asked)) expect(["done", "TASK_CANCELLED", "CONTROLLER_CLOSED"]).toContain(end.status === "fulfilled" ? end.value : end.reason.code);
+    for (const end of await Promise.allSettled(runs)) expect(["stopped", "succeeded", "CONTROLLER_CLOSED"]).toContain(end.status === "fulfilled" ? end.value.status : end.reason.code);
+    expect(clock.pendingTimers).toBe(0);
+  });
+});
+
+describe("with a store that lasts", () => {
+  it("what has not begun stays as it is, and whoever waits for it here hears why", async () => {
+    const hold = task({ name: "hold" }, async () => await gate().opened);
+    const store = lasting();
+    await using stage = await openStage({ store, tasks: [echo, hold], pipelines: [pair], concurrency: { maxParallel: 1 } });
+    const running = await stage.controller.submit(hold);
+    const queued = await stage.controller.submit(echo);
+    const run = await stage.controller.startRun(pair);
+    const waits = Promise.allSettled([queued.wait({ timeout: "none" }), queued.result(), run.wait({ timeout: "none" }), running.wait({ timeout: "none" })]);
+    const closed = stage.controller.close({ grace: 0 });
+    await stage.clock.advance(0);
+    await closed;
+    const gone = { status: "rejected", reason: { code: "CONTROLLER_CLOSED" } };
+    expect(await waits).toMatchObject([gone, gone, gone, { value: { status: "lost" } }]);
+    await expect(run.wait({ timeout: "none" })).rejects.toMatchObject({ code: "CONTROLLER_CLOSED" });
+    expect(await store.tasks.get(queued.id)).toMatchObject({ status: "queued" });
+    expect((await store.tasks.query({ pipelineRunId: run.id })).items).toMatchObject([{ status: "queued" }, { status: "blocked" }]);
+    expect(await store.runs.get(run.id)).toMatchObject({ status: "running" });
+  });
+});

@@ -1,0 +1,50 @@
+import { expect } from "vitest";
+import { Controller } from "../../src/index.ts";
+import type { ControllerOptions, TaskContext } from "../../src/index.ts";
+import { FakeClock } from "../../src/testing/index.ts";
+
+/** A controller on a clock that stands still. */
+export interface Stage extends AsyncDisposable {
+  readonly clock: FakeClock;
+  readonly controller: Controller;
+}
+
+/**
+ * Opens a controller on a `FakeClock`. At its end whatever still runs is stopped, and given up on when it does
+ * not listen; no timer may be left then.
+ */
+export async function openStage(options: ControllerOptions = {}): Promise<Stage> {
+  const clock = new FakeClock();
+  const controller = await Controller.open({ clock, random: () => 0.5, ...options });
+  return {
+    clock,
+    controller,
+    async [Symbol.asyncDispose]() {
+      const closed = controller.close({ grace: 0 });
+      await clock.advance("1h");
+      await closed;
+      expect(clock.pendingTimers, "timers left after close").toBe(0);
+    },
+  };
+}
+
+/** A promise that the test settles. */
+export interface Gate<Value> {
+  readonly opened: Promise<Value>;
+  readonly open: (value: Value) => void;
+  readonly fail: (error: unknown) => void;
+}
+
+export function gate<Value = void>(): Gate<Value> {
+  const { promise, resolve, reject } = Promise.withResolvers<Value>();
+  promise.catch(() => undefined);
+  return { opened: promise, open: resolve, fail: reject };
+}
+
+/** A body that comes by a checkpoint again and again, each time the clock is moved, until it is stopped. */
+export async function listen(ctx: TaskContext, clock: FakeClock): Promise<never> {
+  for (;;) {
+    await ctx.checkpoint();
+    await new Promise<void>((resolve) => void clock.setTimer(10, resolve));
+  }
+}

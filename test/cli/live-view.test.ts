@@ -1,0 +1,214 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { createFailure } from "../../src/core/failure.ts";
+import type { TaskEvent } from "../../src/core/events.ts";
+import type { TaskStatus } from "../../src/core/status.ts";
+import { LiveReporter } from "../../src/cli/output/live-reporter.ts";
+import { Output } from "../../src/cli/output/output.ts";
+import { createPaint } from "../../src/cli/output/paint.ts";
+import type { EndSummary } from "../../src/cli/output/summary.ts";
+import { countStatuses } from "../../src/api/run-summary.ts";
+import { screen } from "./screen.ts";
+import type { Screen } from "./screen.ts";
+
+const START = 1_000_000;
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: START, toFake: ["setInterval", "clearInterval", "Date"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function base(name: string): { taskId: string; eventId: string; pipelineRunId: string; node: string; name: string; at: number } {
+  return { taskId: `id-${name}`, eventId: "", pipelineRunId: "run", node: name, name, at: Date.now() };
+}
+
+function step(name: string, from: TaskStatus, to: TaskStatus): TaskEvent {
+  return {
+    ...base(name),
+    type: "TaskStatusChanged",
+    kind: "transition",
+    from,
+    to,
+    trigger: "t",
+    actor: "a",
+    reason: null,
+    statusVersion: 1,
+    attempt: 1,
+    epoch: 0,
+    commandId: null,
+  };
+}
+
+function began(name: string): TaskEvent {
+  const attempt = {
+    taskId: "",
+    epoch: 0,
+    attempt: 1,
+    executor: null,
+    pid: null,
+    owner: null,
+    startedAt: Date.now(),
+    endedAt: null,
+    durationMs: null,
+    endedAs: null,
+    failure: null,
+    forced: false,
+  };
+  return { ...base(name), type: "AttemptStarted", attempt };
+}
+
+function progress(name: string, done: number, total: number): TaskEvent {
+  return { ...base(name), type: "ProgressUpdated", progress: { done, total, unit: "rows", message: null, updatedAt: Date.now() } };
+}
+
+function open(at: Screen): LiveReporter {
+  return new LiveReporter(new Output(at.stream), { title: "nightly", startedAtMs: START, others: [], verbose: false, paint: createPaint(true) });
+}
+
+/** Time passes, and with it the view's ticks. */
+function pass(ms: number): void {
+  vi.advanceTimersByTime(ms);
+}
+
+function running(reporter: LiveReporter, names: readonly string[]): void {
+  for (const name of names) {
+    reporter.event(step(name, "pending", "queued"));
+    reporter.event(began(name));
+    reporter.event(step(name, "queued", "running"));
+  }
+}
+
+const SUMMARY: EndSummary = {
+  kind: "run",
+  id: "abcdefghijkl",
+  name: "nightly",
+  status: "failed",
+  total: 1,
+  counts: { ...countStatuses([]), failed: 1 },
+  startedAt: START,
+  endedAt: START + 1_000,
+  attempt: null,
+  maxAttempts: null,
+  firstFailure: { node: "load", taskId: "", status: "failed", failure: createFailure({ kind: "exception", message: "broken" }), affected: [] },
+  outcome: undefined,
+  exitCode: 1,
+};
+
+describe("the live view", () => {
+  test.each([20, 40, 80, 200])("has a line for each node and one for all, at %i columns", async (columns) => {
+    const at = screen(columns, 24);
+    const reporter = open(at);
+    running(reporter, ["extract", "数据清洗任务名称非常长的一个名字还没有结束", "load"]);
+    reporter.event(progress("extract", 10, 100));
+    pass(1_000);
+    reporter.event(progress("extract", 60, 100));
+    pass(100);
+    const lines = await at.lines();
+    expect(lines).toHaveLength(4);
+    expect(lines[0]).toMatch(/^● extract/);
+    expect(lines[1]).toMatch(/^● 数据/);
+    expect(lines[3]).toMatch(/^nightly/);
+    reporter.restore();
+  });
+
+  test("shows status, bar, amount, rate, time left and elapsed, in columns that line up", async () => {
+    const at = screen(120, 24);
+    const reporter = open(at);
+    running(reporter, ["extract", "数据清洗"]);
+    reporter.event(progress("extract", 10, 100));
+    pass(1_000);
+    reporter.event(progress("extract", 60, 100));
+    pass(100);
+    const [first = "", second = ""] = await at.lines();
+    expect(first).toMatch(/^● extract {3}running {5}━━━━━━────  60\/100 rows  50\/s  ETA 1 s +1.1 s$/);
+    expect(second).toMatch(/^● 数据清洗  running +1.1 s$/);
+    reporter.restore();
+  });
+
+  test("collapses what does not fit, what runs and what has failed first", async () => {
+    const at = screen(80, 8);
+    const reporter = open(at);
+    const names = Array.from({ length: 50 }, (_, index) => `node-${index}`);
+    running(reporter, names.slice(0, 10));
+    for (const name of names.slice(10)) reporter.event(step(name, "pending", "blocked"));
+    for (const name of names.slice(0, 8)) reporter.event(step(name, "running", name === "node-7" ? "failed" : "succeeded"));
+    pass(100);
+    const lines = await at.lines();
+    expect(lines).toHaveLength(7);
+    expect(lines.slice(0, 3).map((line) => line.split(/ +/)[1])).toEqual(["node-7", "node-8", "node-9"]);
+    expect(lines.at(-2)).toBe("… 45 more: 38 blocked, 7 succeeded");
+    expect(lines.at(-1)).toMatch(/^nightly {2}8\/50 done · 2 running · 1 failed/);
+    reporter.restore();
+  });
+
+  test("repaints at most ten times a second, and not at all while nothing moves", () => {
+    const at = screen(80, 24);
+    const reporter = open(at);
+    reporter.event(step("extract", "pending", "queued"));
+    pass(100);
+    const before = at.writes();
+    pass(10_000);
+    expect(at.writes()).toBe(before);
+    running(reporter, ["extract"]);
+    for (let tick = 0; tick < 1_000; tick += 1) {
+      reporter.event(progress("extract", tick, 1_000));
+      pass(1);
+    }
+    expect(at.writes() - before).toBeLessThanOrEqual(10);
+    reporter.restore();
+  });
+
+  test.each([
+    [80, 40],
+    [40, 20],
+    [40, 100],
+  ])("leaves nothing behind when the terminal goes from %i to %i columns", async (from, to) => {
+    const at = screen(from, 24);
+    at.stream.write("$ chongming run nightly\n");
+    const reporter = open(at);
+    running(reporter, ["a-node-with-quite-a-long-name-of-its-own", "load"]);
+    pass(100);
+    at.resize(to, 24);
+    pass(1_000);
+    const lines = (await at.lines()).join("\n");
+    expect(lines.match(/● a-node/g)).toHaveLength(1);
+    expect(lines.match(/● load/g)).toHaveLength(1);
+    expect(lines.match(/nightly {2}/g)).toHaveLength(1);
+    expect(lines).toMatch(/^\$ chongming run nigh/);
+    reporter.restore();
+  });
+
+  test("log lines and what bodies print go above it, whole and without control sequences", async () => {
+    const at = screen(80, 24);
+    const reporter = open(at);
+    running(reporter, ["extract"]);
+    pass(100);
+    at.stream.write("printed \u001b[2Jby a body\nand ");
+    reporter.event({ ...base("extract"), type: "TaskLogLine", level: "warn", message: "careful\u001b[1;1H", fields: { row: 3 } });
+    at.stream.write("on\n");
+    pass(100);
+    const lines = await at.lines();
+    expect(lines.slice(0, 3)).toEqual(["printed by a body", 'extract | warn careful {"row":3}', "and on"]);
+    expect(lines).toHaveLength(5);
+    reporter.restore();
+  });
+
+  test("in the end the last frame stays, the summary follows, and the stream is its own again", async () => {
+    const at = screen(80, 24);
+    const reporter = open(at);
+    running(reporter, ["load"]);
+    pass(100);
+    reporter.event(step("load", "running", "failed"));
+    reporter.end(SUMMARY);
+    reporter.restore();
+    at.stream.write("$ next\n");
+    expect(await at.lines()).toEqual([
+      expect.stringMatching(/^✗ load {2}failed/),
+      "nightly  1/1 done · 1 failed  1 s",
+      "failed: load (exception): broken",
+      "run nightly (abcdefgh) failed in 1 s: 1 failed",
+      "$ next",
+    ]);
+  });
+});

@@ -1,0 +1,259 @@
+import fc from "fast-check";
+import type { TaskSnapshot } from "../../src/index.ts";
+import { effectOf } from "./rules.ts";
+import type { AskedVerb } from "./rules.ts";
+import type { Kind, Order, Shape, World } from "./world.ts";
+
+/** What a command needs to know of the past to be of use. */
+export interface Past {
+  tasks: number;
+  runs: number;
+}
+
+type Command = fc.AsyncCommand<Past, World>;
+
+class Submit implements Command {
+  readonly #kind: Kind;
+  readonly #priority: number;
+
+  constructor(kind: Kind, priority: number) {
+    this.#kind = kind;
+    this.#priority = priority;
+  }
+
+  check(past: Readonly<Past>): boolean {
+    return past.tasks < 20;
+  }
+
+  async run(past: Past, world: World): Promise<void> {
+    past.tasks += 1;
+    await world.submit(this.#kind, this.#priority);
+    await world.inspect();
+  }
+
+  toString(): string {
+    return `submit(${JSON.stringify(this.#kind)}, ${this.#priority})`;
+  }
+}
+
+class StartRun implements Command {
+  readonly #shape: Shape;
+
+  constructor(shape: Shape) {
+    this.#shape = shape;
+  }
+
+  check(past: Readonly<Past>): boolean {
+    return past.runs < 4;
+  }
+
+  async run(past: Past, world: World): Promise<void> {
+    past.runs += 1;
+    past.tasks += 4;
+    await world.startRun(this.#shape);
+    await world.inspect();
+  }
+
+  toString(): string {
+    return `startRun(${JSON.stringify(this.#shape)})`;
+  }
+}
+
+/** A verb on one task: what it does is foretold from how the task stands. */
+class AskTask implements Command {
+  readonly #verb: AskedVerb;
+  readonly #pick: number;
+  readonly #ms: number;
+  readonly #force: boolean;
+
+  constructor(verb: AskedVerb, pick: number, ms: number, force: boolean) {
+    this.#verb = verb;
+    this.#pick = pick;
+    this.#ms = ms;
+    this.#force = force;
+  }
+
+  check(past: Readonly<Past>): boolean {
+    return past.tasks > 0;
+  }
+
+  async run(_past: Past, world: World): Promise<void> {
+    const taskId = world.taskIds[this.#pick % world.taskIds.length] ?? "";
+    const before = await world.row(taskId);
+    const effect = await this.#expected(world, before);
+    const can = await world.controller.can(taskId, this.#verb);
+    const answered = this.#ask(world, taskId);
+    let code: unknown = null;
+    answered.catch((error: unknown) => (code = codeOf(error)));
+    world.ask(`${String(this)} on ${taskId}`, answered);
+    await world.clock.advance(0);
+    const after = await world.row(taskId);
+    const steps = (await world.controller.history(taskId)).filter(({ statusVersion }) => statusVersion > before.statusVersion);
+    const did = code ?? steps[0]?.to ?? "=";
+    const expected = effect === "no" ? "INVALID_TRANSITION" : effect;
+    // Asked again, a shorter grace may be over at once.
+    const isTightened = before.status === "stopping" && effect === "=" && this.#ms === 0 && did === "lost";
+    if (did !== expected && !isTightened) world.wrong.push(`${this.#verb} of a task that is ${before.status} (paused from ${before.pausedFrom}): ${String(did)} instead of ${expected}`);
+    if (code !== null && after.statusVersion !== before.statusVersion) world.wrong.push(`${this.#verb} was refused, and yet ${before.status} became ${after.status}`);
+    const isForced = this.#force && effect !== "CARRIER_ABANDONED" && before.abandonedBy !== null;
+    if (!isForced && can.allowed === (code !== null)) world.wrong.push(`can("${this.#verb}") of ${before.status} said ${can.allowed}`);
+    await world.inspect();
+  }
+
+  /** What the table says, and what stands beside it: given-up bodies, and nodes of runs that have ended. */
+  async #expected(world: World, row: TaskSnapshot): Promise<string> {
+    const effect = effectOf(row, this.#verb);
+    if (this.#verb !== "retry" || effect !== "queued" || row.status === "retry_wait") return effect;
+    const run = world.runs.find(({ id }) => id === row.pipelineRunId);
+    if (run !== undefined && (await run.snapshot()).endedAt !== null) return "no";
+    return row.abandonedBy !== null && !this.#force ? "CARRIER_ABANDONED" : effect;
+  }
+
+  #ask({ controller }: World, taskId: string): Promise<unknown> {
+    switch (this.#verb) {
+      case "stop":
+      case "cancel":
+        return controller[this.#verb](taskId, { grace: this.#ms });
+      case "pause":
+        return controller.pause(taskId, { timeout: this.#ms });
+      case "retry":
+        return controller.retry(taskId, { force: this.#force });
+      default:
+        return controller[this.#verb](taskId);
+    }
+  }
+
+  toString(): string {
+    return `${this.#verb}(${this.#pick}, ${this.#ms}, ${this.#force})`;
+  }
+}
+
+class AskRun implements Command {
+  readonly #verb: "stop" | "cancel";
+  readonly #pick: number;
+  readonly #ms: number;
+
+  constructor(verb: "stop" | "cancel", pick: number, ms: number) {
+    this.#verb = verb;
+    this.#pick = pick;
+    this.#ms = ms;
+  }
+
+  check(past: Readonly<Past>): boolean {
+    return past.runs > 0;
+  }
+
+  async run(_past: Past, world: World): Promise<void> {
+    const run = world.runs[this.#pick % world.runs.length];
+    if (run === undefined) return;
+    world.ask(`${String(this)} on run ${run.id}`, this.#verb === "stop" ? run.stop({ grace: this.#ms }) : run.cancel("asked to", { grace: this.#ms }));
+    await world.inspect();
+  }
+
+  toString(): string {
+    return `run.${this.#verb}(${this.#pick}, ${this.#ms})`;
+  }
+}
+
+/** Tells a body that runs what to do next. */
+class Tell implements Command {
+  readonly #order: Order;
+  readonly #pick: number;
+
+  constructor(order: Order, pick: number) {
+    this.#order = order;
+    this.#pick = pick;
+  }
+
+  check(past: Readonly<Past>): boolean {
+    return past.tasks > 0;
+  }
+
+  async run(_past: Past, world: World): Promise<void> {
+    const idle = world.bodies.filter(({ isOver, isBusy }) => !isOver && !isBusy);
+    idle[this.#pick % idle.length]?.tell(this.#order);
+    await world.inspect();
+  }
+
+  toString(): string {
+    return `tell(${this.#order}, ${this.#pick})`;
+  }
+}
+
+class Advance implements Command {
+  readonly #ms: number;
+
+  constructor(ms: number) {
+    this.#ms = ms;
+  }
+
+  check(): boolean {
+    return true;
+  }
+
+  async run(_past: Past, world: World): Promise<void> {
+    await world.clock.advance(this.#ms);
+    await world.inspect();
+  }
+
+  toString(): string {
+    return `advance(${this.#ms})`;
+  }
+}
+
+/** Two things asked in one breath: nothing settles in between. */
+class Both implements Command {
+  readonly #verbs: readonly [AskedVerb, AskedVerb];
+  readonly #pick: number;
+
+  constructor(verbs: readonly [AskedVerb, AskedVerb], pick: number) {
+    this.#verbs = verbs;
+    this.#pick = pick;
+  }
+
+  check(past: Readonly<Past>): boolean {
+    return past.tasks > 0;
+  }
+
+  async run(_past: Past, world: World): Promise<void> {
+    const taskId = world.taskIds[this.#pick % world.taskIds.length] ?? "";
+    for (const verb of this.#verbs) world.ask(`${verb} in one breath on ${taskId}`, world.controller[verb](taskId));
+    await world.inspect();
+  }
+
+  toString(): string {
+    return `both(${this.#verbs.join(", ")}, ${this.#pick})`;
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return typeof error === "object" && error !== null && "code" in error ? error.code : error;
+}
+
+const kind: fc.Arbitrary<Kind> = fc.record({ heeds: fc.boolean(), tagged: fc.boolean(), maxAttempts: fc.integer({ min: 1, max: 2 }), isTimed: fc.boolean() });
+const join = fc.constantFrom("all_succeeded", "none_failed", "any_succeeded", "all_done");
+const shape: fc.Arbitrary<Shape> = fc.record({
+  kinds: fc.tuple(kind, kind, kind, kind),
+  joins: fc.tuple(join, join),
+  policy: fc.constantFrom("failFast", "allSettled", "quorum"),
+  skipsFirst: fc.boolean(),
+});
+const pick = fc.nat(100);
+const ms = fc.constantFrom(0, 50, 1_000);
+const verb = fc.constantFrom<AskedVerb>("start", "stop", "pause", "resume", "cancel", "retry");
+
+/** What may happen, and how often beside the rest. */
+export const anyCommands = fc.commands<Past, World, boolean>(
+  [
+    fc.tuple(kind, fc.integer({ min: -1, max: 1 })).map((args) => new Submit(...args)),
+    shape.map((each) => new StartRun(each)),
+    fc.tuple(verb, pick, ms, fc.boolean()).map((args) => new AskTask(...args)),
+    fc.tuple(verb, pick, ms, fc.boolean()).map((args) => new AskTask(...args)),
+    fc.tuple(fc.constantFrom("stop", "cancel"), pick, ms).map((args) => new AskRun(...args)),
+    fc.tuple(fc.constantFrom<Order>("checkpoint", "checkpoint", "return", "return", "throw"), pick).map((args) => new Tell(...args)),
+    fc.tuple(fc.constantFrom<Order>("checkpoint", "return", "throw"), pick).map((args) => new Tell(...args)),
+    fc.constantFrom(1, 100, 600, 11_000).map((each) => new Advance(each)),
+    fc.tuple(fc.tuple(verb, verb), pick).map((args) => new Both(...args)),
+  ],
+  { maxCommands: 40, size: "max" },
+);

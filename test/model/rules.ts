@@ -1,0 +1,85 @@
+import type { TaskSnapshot, TaskStatus, TaskStatusChanged } from "../../src/index.ts";
+
+// What is allowed, written down a second time from the guide and not taken from the sources.
+
+export type AskedVerb = "start" | "stop" | "pause" | "resume" | "cancel" | "retry";
+
+const TERMINAL: readonly TaskStatus[] = ["succeeded", "failed", "stopped", "cancelled", "skipped", "lost"];
+
+const NEXT: Readonly<Record<TaskStatus, string>> = {
+  pending: "blocked queued skipped cancelled stopped",
+  blocked: "queued skipped cancelled stopped",
+  queued: "starting paused skipped stopped cancelled",
+  starting: "running retry_wait pausing stopping failed lost",
+  running: "succeeded failed retry_wait pausing stopping lost",
+  pausing: "paused running failed stopping lost retry_wait",
+  paused: "queued running stopped cancelled lost failed retry_wait",
+  retry_wait: "starting queued paused stopped failed cancelled",
+  stopping: "stopped succeeded failed lost cancelled",
+  succeeded: "",
+  failed: "",
+  stopped: "",
+  cancelled: "",
+  skipped: "",
+  lost: "",
+};
+
+/** By verb: the first status it leads to, `=` for nothing to do, `no` for a refusal. */
+const VERBS: Readonly<Record<string, Readonly<Record<AskedVerb, string>>>> = {
+  // Its dependencies are open, else it would not be blocked.
+  blocked: { start: "=", stop: "stopped", pause: "no", resume: "no", cancel: "cancelled", retry: "no" },
+  queued: { start: "=", stop: "stopped", pause: "paused", resume: "=", cancel: "cancelled", retry: "=" },
+  running: { start: "=", stop: "stopping", pause: "pausing", resume: "=", cancel: "stopping", retry: "no" },
+  pausing: { start: "=", stop: "stopping", pause: "=", resume: "running", cancel: "stopping", retry: "no" },
+  "paused in place": { start: "no", stop: "running", pause: "=", resume: "running", cancel: "running", retry: "no" },
+  "paused before": { start: "no", stop: "stopped", pause: "=", resume: "queued", cancel: "cancelled", retry: "no" },
+  retry_wait: { start: "=", stop: "stopped", pause: "paused", resume: "=", cancel: "cancelled", retry: "queued" },
+  stopping: { start: "no", stop: "=", pause: "no", resume: "no", cancel: "=", retry: "no" },
+  succeeded: { start: "no", stop: "no", pause: "no", resume: "no", cancel: "no", retry: "no" },
+  failed: { start: "no", stop: "no", pause: "no", resume: "no", cancel: "no", retry: "queued" },
+  stopped: { start: "no", stop: "=", pause: "no", resume: "no", cancel: "no", retry: "queued" },
+  cancelled: { start: "no", stop: "no", pause: "no", resume: "no", cancel: "=", retry: "queued" },
+  skipped: { start: "no", stop: "no", pause: "no", resume: "no", cancel: "no", retry: "no" },
+  lost: { start: "no", stop: "=", pause: "no", resume: "no", cancel: "no", retry: "queued" },
+};
+
+export function isOver(status: TaskStatus): boolean {
+  return TERMINAL.includes(status);
+}
+
+function isBegun(row: TaskSnapshot): boolean {
+  return row.pausedFrom === "running" || row.pausedFrom === "starting";
+}
+
+/** Does the task take up a slot? */
+export function isOccupied(row: TaskSnapshot): boolean {
+  return ["starting", "running", "pausing", "stopping"].includes(row.status) || (row.status === "paused" && isBegun(row));
+}
+
+/** What the verb is to do to a task that stands like this. */
+export function effectOf(row: TaskSnapshot, verb: AskedVerb): string {
+  const key = row.status === "paused" ? (isBegun(row) ? "paused in place" : "paused before") : row.status;
+  return VERBS[key]?.[verb] ?? "no";
+}
+
+/** What is wrong with the story of a task, in words. */
+export function brokenStory(row: TaskSnapshot, history: readonly TaskStatusChanged[]): readonly string[] {
+  const wrong: string[] = [];
+  let status: TaskStatus = "pending";
+  let attempts = 0;
+  for (const [index, step] of history.entries()) {
+    const what = `step ${index + 1} (${step.from} → ${step.to})`;
+    if (step.from !== status) wrong.push(`${what} does not begin where the one before ended: ${status}`);
+    if (step.statusVersion !== index + 1) wrong.push(`${what} has version ${step.statusVersion}`);
+    const isRevival = step.kind === "revive" && step.to === "queued" && ["failed", "stopped", "cancelled", "lost"].includes(step.from);
+    if (!isRevival && !NEXT[step.from].split(" ").includes(step.to)) wrong.push(`${what} is not allowed`);
+    if (step.to === "starting") attempts += 1;
+    if (step.attempt !== attempts) wrong.push(`${what} says attempt ${step.attempt} instead of ${attempts}`);
+    status = step.to;
+  }
+  if (row.status !== status) wrong.push(`the row is ${row.status}, the story ends ${status}`);
+  if (row.attempt !== attempts) wrong.push(`the row counts ${row.attempt} attempts, the story ${attempts}`);
+  if (row.attempt > row.maxAttempts) wrong.push(`attempt ${row.attempt} of ${row.maxAttempts}`);
+  if (isOver(row.status) !== (row.endedAt !== null)) wrong.push(`${row.status} with endedAt ${row.endedAt}`);
+  return wrong.map((each) => `${row.node ?? row.name} ${row.taskId}: ${each}`);
+}

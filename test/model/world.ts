@@ -1,0 +1,214 @@
+import { allSettled, constant, Controller, definePipeline, failFast, memoryStore, quorum, task, TaskError } from "../../src/index.ts";
+import type { Join, RunHandle, Task, TaskContext, TaskSnapshot, TaskStore } from "../../src/index.ts";
+import { FakeClock } from "../../src/testing/index.ts";
+import { brokenStory, isOccupied, isOver } from "./rules.ts";
+
+export const MAX_PARALLEL = 3;
+const TAG = "db";
+
+/** What a body can be told to do. */
+export type Order = "checkpoint" | "return" | "throw";
+
+/** How a body is made: whether it heeds a stop by itself, and its limits. */
+export interface Kind {
+  readonly heeds: boolean;
+  readonly tagged: boolean;
+  readonly maxAttempts: number;
+  readonly isTimed: boolean;
+}
+
+/** Four nodes: a, b, then c and d below both. */
+export interface Shape {
+  readonly kinds: readonly [Kind, Kind, Kind, Kind];
+  readonly joins: readonly [Join, Join];
+  readonly policy: "failFast" | "allSettled" | "quorum";
+  /** The first one's condition is false. */
+  readonly skipsFirst: boolean;
+}
+
+/** One call of user code. */
+class Body {
+  readonly ctx: TaskContext;
+  readonly kind: Kind;
+  isOver = false;
+  /** It does what it was told, and has not come back for more. */
+  isBusy = false;
+  #next = Promise.withResolvers<Order>();
+
+  constructor(ctx: TaskContext, kind: Kind) {
+    this.ctx = ctx;
+    this.kind = kind;
+    if (kind.heeds) ctx.signal.addEventListener("abort", () => this.tell("checkpoint"));
+  }
+
+  tell(order: Order): void {
+    this.#next.resolve(order);
+  }
+
+  async run(): Promise<string> {
+    for (;;) {
+      const order = await this.#next.promise;
+      this.#next = Promise.withResolvers<Order>();
+      this.isBusy = true;
+      if (order === "checkpoint") await this.ctx.checkpoint();
+      if (order === "return") return "a value";
+      if (order === "throw") throw new Error("told to");
+      this.isBusy = false;
+    }
+  }
+}
+
+/** A controller under observation: every body is on strings, and everything that is wrong is written down. */
+export class World {
+  readonly clock = new FakeClock();
+  readonly wrong: string[] = [];
+  readonly taskIds: string[] = [];
+  readonly runs: RunHandle[] = [];
+  readonly bodies: Body[] = [];
+  /** Whatever was asked and may take its time: all of it has to settle in the end. */
+  readonly asked: { readonly what: string; settled: boolean }[] = [];
+  readonly #begun = new Set<string>();
+  readonly #store: TaskStore;
+  #controller: Controller | null = null;
+
+  readonly #puppet = task({ name: "puppet" }, async (ctx, kind: Kind) => await this.#act(ctx, kind));
+  readonly #timed = task({ name: "timed", timeout: { attempt: 500 } }, async (ctx, kind: Kind) => await this.#act(ctx, kind));
+  // Tags are the task's own: a node names none.
+  readonly #tagged = task({ name: "tagged", tags: [TAG] }, async (ctx, kind: Kind) => await this.#act(ctx, kind));
+
+  constructor() {
+    const store = memoryStore();
+    const { supports, tasks, audit, runs } = store;
+    // What it holds can still be looked at when the controller has closed it.
+    this.#store = { supports, tasks, audit, runs, open: async () => await store.open(), close: async () => {} };
+  }
+
+  get controller(): Controller {
+    if (this.#controller === null) throw new Error("the world is not open");
+    return this.#controller;
+  }
+
+  async open(): Promise<void> {
+    const pipelines = (["failFast", "allSettled", "quorum"] as const).map((policy) => this.#pipeline(policy));
+    const tasks = [this.#puppet, this.#timed, this.#tagged];
+    const concurrency = { maxParallel: MAX_PARALLEL, limits: { [TAG]: 1 } };
+    this.#controller = await Controller.open({ clock: this.clock, store: this.#store, random: () => 0.5, tasks, pipelines, concurrency });
+  }
+
+  async submit(kind: Kind, priority: number): Promise<void> {
+    const retry = retryOf(kind);
+    const handle = await this.controller.submit(this.#taskOf(kind), [kind], { priority, retry });
+    this.taskIds.push(handle.id);
+    this.ask(`result of ${handle.id}`, handle.result());
+    this.ask(`end of ${handle.id}`, handle.wait({ timeout: "none" }));
+  }
+
+  async startRun(shape: Shape): Promise<void> {
+    const run = await this.controller.startRun(shape.policy, [shape]);
+    this.runs.push(run);
+    this.taskIds.push(...run.graph().map(({ taskId }) => taskId));
+    this.ask(`end of run ${run.id}`, run.wait({ timeout: "none" }));
+  }
+
+  /** It may be refused, and it may take its time; it may not fail in any other way, or never answer. */
+  ask(what: string, promise: Promise<unknown>): void {
+    const entry = { what, settled: false };
+    this.asked.push(entry);
+    const check = (error: unknown): void => {
+      entry.settled = true;
+      if (!(error instanceof TaskError) || error.code === "INTERNAL" || error.code === "STORE") this.wrong.push(`${what}: ${String(error)}`);
+    };
+    promise.then(() => (entry.settled = true), check);
+  }
+
+  async row(taskId: string): Promise<TaskSnapshot> {
+    const row = await this.#store.tasks.get(taskId);
+    if (row === undefined) throw new Error(`task ${taskId} is not in the store`);
+    return row;
+  }
+
+  /** Looks at everything once nothing moves any more. */
+  async inspect(): Promise<void> {
+    await this.clock.advance(0);
+    const rows = await Promise.all(this.taskIds.map(async (taskId) => await this.row(taskId)));
+    for (const row of rows) this.wrong.push(...brokenStory(row, await this.#store.audit.history(row.taskId)));
+    const occupied = rows.filter((row) => isOccupied(row));
+    if (occupied.length > MAX_PARALLEL) this.wrong.push(`${occupied.length} tasks hold a slot`);
+    this.#inspectQueue(rows, occupied);
+    for (const run of this.runs) this.#inspectRun(run, (await run.snapshot()).status, rows);
+    for (const row of rows) {
+      const isRunning = this.bodies.some((body) => !body.isOver && body.ctx.taskId === row.taskId && body.ctx.attempt === row.attempt);
+      if (isOccupied(row) !== isRunning && row.abandonedBy === null) this.wrong.push(`task ${row.taskId} is ${row.status}, its body ${isRunning ? "runs" : "does not run"}`);
+    }
+  }
+
+  /** Everything ends when the controller closes, also what does not listen. */
+  async close(): Promise<void> {
+    const closed = this.controller.close({ grace: 100 });
+    await this.clock.advance(100);
+    await closed;
+    for (const taskId of this.taskIds) {
+      const { status } = await this.row(taskId);
+      if (!isOver(status)) this.wrong.push(`task ${taskId} is ${status} after close`);
+    }
+    await this.inspect();
+    for (const { what, settled } of this.asked) if (!settled) this.wrong.push(`never answered: ${what}`);
+    for (const body of this.bodies) body.tell("return");
+    await this.clock.advance("1h");
+    if (this.clock.pendingTimers > 0) this.wrong.push(`${this.clock.pendingTimers} timers are left`);
+  }
+
+  async #act(ctx: TaskContext, kind: Kind): Promise<string> {
+    const key = `${ctx.taskId}:${ctx.attempt}`;
+    if (this.#begun.has(key)) this.wrong.push(`attempt ${ctx.attempt} of ${ctx.taskId} was begun twice`);
+    this.#begun.add(key);
+    const live = this.bodies.filter(({ isOver }) => !isOver);
+    if (kind.tagged && live.some((body) => body.kind.tagged)) this.wrong.push(`two tasks tagged "${TAG}" run at once`);
+    const body = new Body(ctx, kind);
+    this.bodies.push(body);
+    try {
+      return await body.run();
+    } finally {
+      body.isOver = true;
+    }
+  }
+
+  /** Nothing waits that could run. */
+  #inspectQueue(rows: readonly TaskSnapshot[], occupied: readonly TaskSnapshot[]): void {
+    const isTagTaken = this.bodies.some(({ isOver, kind }) => !isOver && kind.tagged) || occupied.some(({ tags }) => tags.includes(TAG));
+    for (const { taskId, status, tags, availableAt } of rows) {
+      if (status !== "queued" || occupied.length >= MAX_PARALLEL || (tags.includes(TAG) && isTagTaken)) continue;
+      if (availableAt === null || availableAt <= this.clock.now()) this.wrong.push(`task ${taskId} waits though a slot is free`);
+    }
+  }
+
+  #inspectRun(run: RunHandle, status: string, rows: readonly TaskSnapshot[]): void {
+    const nodes = rows.filter(({ pipelineRunId }) => pipelineRunId === run.id);
+    const isEnded = ["succeeded", "failed", "stopped", "cancelled"].includes(status);
+    if (isEnded !== nodes.every((node) => isOver(node.status))) this.wrong.push(`run ${run.id} is ${status}, its nodes ${nodes.map((node) => node.status).join(", ")}`);
+    if (!isEnded && nodes.every((node) => isOver(node.status) || node.status === "blocked")) this.wrong.push(`run ${run.id} stands still: ${nodes.map((node) => node.status).join(", ")}`);
+    const drawn = run.graph().map((node) => node.status);
+    if (drawn.join() !== nodes.map((node) => node.status).join()) this.wrong.push(`run ${run.id} draws ${drawn.join(", ")}`);
+  }
+
+  #taskOf(kind: Kind): Task<string, [kind: Kind], string> {
+    if (kind.tagged) return this.#tagged;
+    return kind.isTimed ? this.#timed : this.#puppet;
+  }
+
+  #pipeline(policy: Shape["policy"]) {
+    const onFailure = { failFast, allSettled, quorum: () => quorum(2) }[policy]();
+    return definePipeline(policy, { onFailure }, (p, { kinds: [a, b, c, d], joins, skipsFirst }: Shape) => {
+      const nodeOf = (name: string, kind: Kind) => ({ name, args: [kind] as const, retry: retryOf(kind) });
+      const first = p.add(this.#taskOf(a), { ...nodeOf("a", a), when: () => !skipsFirst });
+      const second = p.add(this.#taskOf(b), nodeOf("b", b));
+      const deps = [first, second] as const;
+      p.add(this.#taskOf(c), { ...nodeOf("c", c), deps, join: joins[0] });
+      p.add(this.#taskOf(d), { ...nodeOf("d", d), deps, join: joins[1], when: (up) => up(first) !== "never" });
+    });
+  }
+}
+
+function retryOf({ maxAttempts }: Kind) {
+  return { maxAttempts, backoff: constant({ delay: 100, jitter: "none" as const }) };
+}

@@ -1,0 +1,125 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { TaskWarning } from "../../src/core/events.ts";
+import { watchStrays } from "../../src/runtime/strays.ts";
+import { sleep } from "./support/puppet.ts";
+import { NOTHING_LEFT, Rig } from "./support/rig.ts";
+
+const HOST = fileURLToPath(new URL("fixtures/stray-host.ts", import.meta.url));
+
+/** Runs the host in a process of its own, which a crash may end. */
+async function host(args: readonly string[], flags: readonly string[] = []): Promise<{ readonly code: number | null; readonly output: string }> {
+  const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", ...flags, HOST, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text: string) => (output += text));
+  const [code] = await once(child, "close");
+  return { code: typeof code === "number" ? code : null, output };
+}
+
+describe("a rejection that nobody awaited", () => {
+  let rig: Rig;
+
+  beforeEach(async () => {
+    rig = await Rig.open();
+  });
+
+  afterEach(async () => {
+    await rig.engine.close(0);
+  });
+
+  test.each(["async", "inline"] as const)("after the task has ended is recorded on that task and nowhere else (%s)", async (executor) => {
+    const leaving = await rig.submit(
+      () => {
+        void sleep(rig.clock, 1_000).then(() => Promise.reject(new TypeError("left behind")));
+        return "done";
+      },
+      { executor },
+    );
+    const other = await rig.submit(() => 1);
+    await rig.clock.advance(1_000);
+    await rig.settle();
+    expect(await rig.row(leaving)).toMatchObject({ status: "succeeded", outcome: "done", statusVersion: 4 });
+    const warnings = rig.events.filter((event): event is TaskWarning => event.type === "TaskWarning");
+    expect(warnings).toMatchObject([{ code: "stray_rejection", taskId: leaving.taskId, failure: { name: "TypeError", message: "left behind" } }]);
+    expect(rig.warnings(other)).toEqual([]);
+    expect(rig.left).toEqual(NOTHING_LEFT);
+    // Stored, too: whoever looks later finds it.
+    const stored = await rig.store.audit.feed(null, { limit: 100, taskId: leaving.taskId });
+    expect(stored.map(({ event }) => event.type)).toContain("TaskWarning");
+  });
+
+  test("while the task runs is recorded and does not end it", async () => {
+    const cell = await rig.submit(async () => {
+      void Promise.reject(new Error("beside"));
+      await sleep(rig.clock, 1_000);
+      return "done";
+    });
+    await rig.settle();
+    expect((await rig.row(cell)).status).toBe("running");
+    await rig.clock.advance(1_000);
+    expect(await rig.row(cell)).toMatchObject({ status: "succeeded", outcome: "done" });
+    expect(rig.warnings(cell)).toEqual(["stray_rejection"]);
+  });
+
+  test.each([undefined, null, 0, "", Symbol("x")])("that is no error (%o) is recorded with a message all the same", async (thrown) => {
+    const cell = await rig.submit(() => {
+      void Promise.reject(thrown);
+    });
+    await rig.settle();
+    await rig.settle();
+    const warning = rig.events.findLast((event): event is TaskWarning => event.type === "TaskWarning");
+    expect(warning).toMatchObject({ taskId: cell.taskId, code: "stray_rejection" });
+    expect(warning?.failure?.message).not.toBe("");
+  });
+});
+
+describe("the listener", () => {
+  test("is one however many watch, and is gone with the last of them", () => {
+    const before = process.listenerCount("unhandledRejection");
+    const ends = [watchStrays(), watchStrays(), watchStrays()];
+    expect(process.listenerCount("unhandledRejection")).toBe(before + 1);
+    for (const end of ends) end();
+    for (const end of ends) end();
+    expect(process.listenerCount("unhandledRejection")).toBe(before);
+  });
+
+  test("comes with an engine and goes when it closes", async () => {
+    const before = process.listenerCount("unhandledRejection");
+    const rigs = [await Rig.open(), await Rig.open()];
+    expect(process.listenerCount("unhandledRejection")).toBe(before + 1);
+    for (const rig of rigs) await rig.engine.close(0);
+    expect(process.listenerCount("unhandledRejection")).toBe(before);
+  });
+});
+
+describe("the host's own crash rule", () => {
+  test("a stray of a task does not take the process down", async () => {
+    const { code, output } = await host(["inside"]);
+    expect([code, output]).toEqual([0, "result: done\nlisteners: 0\n"]);
+  });
+
+  test.each([
+    ["outside", "stray of the host"],
+    ["outside-string", "no error at all"],
+  ])("a stray of no task takes it down as it would without the library (%s)", async (where, message) => {
+    const { code, output } = await host([where]);
+    expect([code, output.includes(message), output.includes("listeners")]).toEqual([1, true, false]);
+  });
+
+  test("a stray of no task goes to the host's own listener where there is one", async () => {
+    const { code, output } = await host(["outside", "listening"]);
+    expect(code).toBe(0);
+    expect(output).toBe("result: done\nthe host heard: Error: stray of the host\nlisteners: 1\n");
+  });
+
+  test.each([
+    ["warn", 0],
+    ["none", 0],
+    ["warn-with-error-code", 1],
+  ])("a host that chose --unhandled-rejections=%s runs on, and ends with code %i", async (mode, expected) => {
+    const { code, output } = await host(["outside"], [`--unhandled-rejections=${mode}`]);
+    expect([code, output.includes("listeners: 0")]).toEqual([expected, true]);
+  });
+});

@@ -1,0 +1,53 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+import { Controller } from "../../src/index.ts";
+import * as example from "./example.test-d.ts";
+import * as refusals from "./refusals.test-d.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+it("runs what the type tests say compiles", async () => {
+  const { depsLast, fanOut, importAll, joins, nightly } = example;
+  await using controller = await Controller.open({ pipelines: [depsLast, fanOut, importAll, joins, nightly] });
+  const runs = [
+    await controller.startRun(nightly, ["2026-12-01"]),
+    await controller.startRun(joins),
+    await controller.startRun(depsLast),
+    await controller.startRun(fanOut, [3]),
+    await controller.startRun(importAll, [["2026-12-01", "2026-12-02"], true]),
+  ];
+  const ended = await Promise.all(runs.map((run) => run.wait({ timeout: "10s" })));
+  expect(ended.map(({ name, status }) => [name, status])).toEqual(runs.map(({ name }) => [name, "succeeded"]));
+});
+
+it("does not compile a type test that expects a refusal where there is none", async () => {
+  // They stand in files of the check project; that they are loaded here keeps them from being taken for unused code.
+  const { controllers, nodes, opening, pipelines, tasks } = refusals;
+  for (const checked of [example.main, controllers, nodes, opening, pipelines, tasks]) expect(checked).toBeTypeOf("function");
+  const folder = await mkdtemp(join(root, "node_modules/.type-test-"));
+  try {
+    const source = (args: string): string =>
+      `import { runTask, task } from "../../src/index.ts";\n` +
+      `const count = task({ name: "count" }, (_ctx, text: string) => text.length);\n` +
+      `// @ts-expect-error wrong type of an argument\nawait runTask(count, ${args});\n`;
+    await writeFile(join(folder, "refused.ts"), source("[1]"));
+    await writeFile(join(folder, "accepted.ts"), source('["a"]'));
+    const config = { extends: join(root, "tsconfig.base.json"), compilerOptions: { noEmit: true }, include: ["*.ts"] };
+    await writeFile(join(folder, "tsconfig.json"), JSON.stringify(config));
+    expect(await tsc(folder)).toMatch(/^[^\n]*accepted\.ts\(3,1\): error TS2578: Unused '@ts-expect-error' directive\.\n$/);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+async function tsc(folder: string): Promise<unknown> {
+  const compiler = join(root, "node_modules/typescript/bin/tsc");
+  return await promisify(execFile)(process.execPath, [compiler, "-p", folder, "--pretty", "false"]).then(
+    ({ stdout }) => stdout,
+    (error: { readonly stdout: string }) => error.stdout,
+  );
+}
