@@ -53,7 +53,7 @@ function began(name: string): TaskEvent {
     durationMs: null,
     endedAs: null,
     failure: null,
-    forced: false,
+    ...NO_TIMES, forced: false,
   };
   return { ...base(name), type: "AttemptStarted", attempt };
 }

@@ -347,7 +347,7 @@ describe("audit", () => {
       { ...base, type: "AttemptFailed", eventId: "1", attempt, failure, retryAt: 9 },
       { ...base, type: "AdminOverride", eventId: "2", from: "running", to: "failed", actor: "ada", reason: "so" },
       { ...base, type: "TaskWarning", eventId: "3", code: "outcome_not_stored", message: "m", failure },
-      { ...base, type: "TaskWarning", eventId: "4", code: "stray_rejection", message: "m", failure: null },
+      { ...base, type: "TaskWarning", eventId: "4", code: "stray_error", message: "m", failure: null },
       { ...base, type: "TaskCreated", eventId: "5" },
       { ...base, type: "AttemptStarted", eventId: "6", attempt },
       { ...base, type: "AttemptStarted", eventId: "7", attempt, name: "other" },

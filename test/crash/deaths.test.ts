@@ -35,7 +35,7 @@ interface DeathCase {
 const DEATHS: readonly DeathCase[] = [
   { how: "exit 0", on: ["thread", "process"], exitCode: 0, signal: null },
   { how: "exit 7", on: ["thread", "process"], exitCode: 7, signal: null },
-  { how: "uncaught", on: ["thread", "process"], exitCode: 1, signal: null },
+  { how: "exit 1 later", on: ["thread", "process"], exitCode: 1, signal: null },
   { how: "abort", on: ["process"], exitCode: null, signal: "SIGABRT" },
   { how: "SIGKILL", on: ["process"], exitCode: null, signal: "SIGKILL" },
   { how: "SIGTERM", on: ["process"], exitCode: null, signal: "SIGTERM" },

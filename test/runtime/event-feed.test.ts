@@ -74,7 +74,7 @@ describe("the events of a task", () => {
       pipelineRunId: null,
       name: row.name,
       node: null,
-      code: "stray_rejection" as const,
+      code: "stray_error" as const,
       message: "m",
       failure: null,
     }));

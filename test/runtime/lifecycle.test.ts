@@ -41,7 +41,7 @@ describe("a value that cannot be stored", () => {
     await rig.clock.advance(10);
     barrier.release();
     await rig.settle();
-    expect(rig.warnings(cell).toSorted()).toEqual(["outcome_not_stored", "stray_rejection"]);
+    expect(rig.warnings(cell).toSorted()).toEqual(["outcome_not_stored", "stray_error"]);
     expect(rig.left).toEqual(NOTHING_LEFT);
   });
 
@@ -139,7 +139,7 @@ describe("warnings of a task that has ended", () => {
     await rig.settle();
     await rig.settle();
     expect((await rig.row(cell)).abandonedBy).toBeNull();
-    expect(rig.warnings(cell).toSorted()).toEqual(["abandoned_body_ended", "stray_rejection"]);
+    expect(rig.warnings(cell).toSorted()).toEqual(["abandoned_body_ended", "stray_error"]);
   });
 
   test("come beside the steps: the version stays, and each has its own id", async () => {

@@ -42,7 +42,7 @@ describe("a rejection that nobody awaited", () => {
     await rig.settle();
     expect(await rig.row(leaving)).toMatchObject({ status: "succeeded", outcome: "done", statusVersion: 4 });
     const warnings = rig.events.filter((event): event is TaskWarning => event.type === "TaskWarning");
-    expect(warnings).toMatchObject([{ code: "stray_rejection", taskId: leaving.taskId, failure: { name: "TypeError", message: "left behind" } }]);
+    expect(warnings).toMatchObject([{ code: "stray_error", taskId: leaving.taskId, failure: { name: "TypeError", message: "left behind" } }]);
     expect(rig.warnings(other)).toEqual([]);
     expect(rig.left).toEqual(NOTHING_LEFT);
     // Stored, too: whoever looks later finds it.
@@ -60,7 +60,7 @@ describe("a rejection that nobody awaited", () => {
     expect((await rig.row(cell)).status).toBe("running");
     await rig.clock.advance(1_000);
     expect(await rig.row(cell)).toMatchObject({ status: "succeeded", outcome: "done" });
-    expect(rig.warnings(cell)).toEqual(["stray_rejection"]);
+    expect(rig.warnings(cell)).toEqual(["stray_error"]);
   });
 
   test.each([undefined, null, 0, "", Symbol("x")])("that is no error (%o) is recorded with a message all the same", async (thrown) => {
@@ -70,7 +70,7 @@ describe("a rejection that nobody awaited", () => {
     await rig.settle();
     await rig.settle();
     const warning = rig.events.findLast((event): event is TaskWarning => event.type === "TaskWarning");
-    expect(warning).toMatchObject({ taskId: cell.taskId, code: "stray_rejection" });
+    expect(warning).toMatchObject({ taskId: cell.taskId, code: "stray_error" });
     expect(warning?.failure?.message).not.toBe("");
   });
 });

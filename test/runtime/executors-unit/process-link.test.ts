@@ -1,0 +1,149 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { ProcessLink } from "../../../src/runtime/executors/process-link.ts";
+import { processExists } from "../../../src/runtime/executors/platform.ts";
+import { systemClock } from "../../../src/runtime/system-clock.ts";
+import { jobOf, Listening, taskModule } from "./support/listening.ts";
+
+const links: ProcessLink[] = [];
+
+afterEach(async () => {
+  for (const link of links.splice(0)) {
+    link.kill();
+    await link.retire();
+  }
+});
+
+function newLink(execArgv: readonly string[] = []): ProcessLink {
+  const link = new ProcessLink(systemClock, { execArgv });
+  links.push(link);
+  return link;
+}
+
+describe("a child process", () => {
+  test("runs one job after the other, and ends by itself when it is sent home", async () => {
+    const link = newLink();
+    for (const value of [1, 2]) {
+      const heard = new Listening(link);
+      link.post({ type: "run", job: jobOf("returns", { args: [value], attempt: value }) });
+      expect(await heard.end()).toMatchObject({ type: "returned", value });
+    }
+    const heard = new Listening(link);
+    const pid = link.pid ?? 0;
+    expect(processExists(pid)).toBe(true);
+    await link.retire();
+    expect(heard.exit).toEqual({ exitCode: 0, signal: null, reason: null });
+    expect({ alive: link.alive, there: processExists(pid) }).toEqual({ alive: false, there: false });
+    await link.retire();
+  });
+
+  test("hears a stop though its loop never turns", async () => {
+    const link = newLink();
+    const heard = new Listening(link);
+    link.post({ type: "run", job: jobOf("sync checkpoints") });
+    await heard.until(() => heard.of("emit").length > 3, "it ran");
+    link.post({ type: "stop", message: "stopped" });
+    expect(await heard.end()).toMatchObject({ type: "threw", error: { code: "TASK_CANCELLED" }, noticed: true });
+  });
+
+  test("that is deaf is ended, and the signal is known", async () => {
+    const link = newLink();
+    const heard = new Listening(link);
+    link.post({ type: "run", job: jobOf("deaf") });
+    await heard.until(() => heard.of("emit").length > 0, "it ran");
+    link.kill();
+    expect(await heard.gone()).toEqual({ exitCode: null, signal: "SIGKILL", reason: null });
+  });
+
+  test("refuses at once what cannot be copied, and works on", async () => {
+    const link = newLink();
+    const heard = new Listening(link);
+    expect(() => link.post({ type: "run", job: jobOf("returns", { args: [() => 1] }) })).toThrow("could not be cloned");
+    link.post({ type: "run", job: jobOf("returns", { args: [1] }) });
+    expect(await heard.end()).toMatchObject({ value: 1 });
+  });
+
+  test("whose line was written to by somebody else is ended, and this process lives on", async () => {
+    const link = newLink();
+    const heard = new Listening(link);
+    link.post({
+      type: "run",
+      job: jobOf("it", {
+        module: taskModule(
+          '(await import("node:fs")).writeSync(3, "this is no frame, however long it goes on\\n".repeat(4)); ctx.emit("written", null); await new Promise(() => setInterval(() => {}, 1000));',
+        ),
+      }),
+    });
+    // Its first four letters are a length of half a gigabyte: what is to be found is a short frame of nonsense.
+    link.post({ type: "stop", message: "stopped" });
+    link.kill();
+    expect(await heard.gone()).toMatchObject({ signal: "SIGKILL" });
+  });
+
+  test("that cannot run its first file dies with its exit code, and what it said is known", async () => {
+    const link = newLink(["--no-such-option"]);
+    const heard = new Listening(link);
+    link.post({ type: "run", job: jobOf("returns") });
+    expect(await heard.gone()).toMatchObject({ exitCode: 9 });
+    expect(heard.lines("stderr").join()).toContain("--no-such-option");
+  });
+});
+
+describe("what it prints", () => {
+  test("comes line by line, before the end of the task", async () => {
+    const link = newLink();
+    const heard = new Listening(link);
+    const body = 'process.stdout.write("one\\ntw"); process.stdout.write(new TextEncoder().encode("o 😀\\nno end")); console.error("wrong"); return "printed";';
+    link.post({ type: "run", job: jobOf("it", { module: taskModule(body) }) });
+    expect(await heard.end()).toMatchObject({ type: "returned", value: "printed" });
+    expect(heard.lines("stdout")).toEqual(["one", "two 😀", "no end"]);
+    expect(heard.lines("stderr")).toEqual(["wrong"]);
+    expect(heard.said.at(-1)?.type).toBe("returned");
+  });
+
+  test("by a program that it started is there, too", async () => {
+    const link = newLink();
+    const heard = new Listening(link);
+    const body = '(await import("node:child_process")).execFileSync(process.execPath, ["-e", "console.log(42)"], { stdio: "inherit" });';
+    link.post({ type: "run", job: jobOf("it", { module: taskModule(body) }) });
+    await heard.end();
+    expect(heard.lines("stdout")).toEqual(["42"]);
+  });
+
+  test("is not lost by process.exit, and what was said before it neither", async () => {
+    const link = newLink();
+    const heard = new Listening(link);
+    link.post({ type: "run", job: jobOf("it", { module: taskModule('console.log("last words"); ctx.emit("last", 1); process.exit(3);') }) });
+    expect(await heard.gone()).toEqual({ exitCode: 3, signal: null, reason: null });
+    expect(heard.lines("stdout")).toEqual(["last words"]);
+    expect(heard.of("emit")).toEqual([{ type: "emit", kind: "last", payload: 1 }]);
+  });
+
+  test("of one task is not the next one's", async () => {
+    const link = newLink();
+    const first = new Listening(link);
+    link.post({ type: "run", job: jobOf("it", { module: taskModule('process.stdout.write("no end");') }) });
+    await first.end();
+    const second = new Listening(link);
+    link.post({ type: "run", job: jobOf("it", { taskId: "t2", module: taskModule('console.log("mine");') }) });
+    await second.end();
+    expect([first.lines("stdout"), second.lines("stdout")]).toEqual([["no end"], ["mine"]]);
+  });
+
+  test("is not waited for where the task has closed its stream", async () => {
+    const link = newLink();
+    const heard = new Listening(link);
+    link.post({ type: "run", job: jobOf("it", { module: taskModule('console.log("before"); (await import("node:fs")).closeSync(1); return 7;') }) });
+    expect(await heard.end()).toMatchObject({ type: "returned", value: 7 });
+    expect(heard.lines("stdout")).toEqual(["before"]);
+  });
+});
+
+describe("a child process that dies", () => {
+  test("of an abort says by which signal", async () => {
+    const link = newLink();
+    const heard = new Listening(link);
+    link.post({ type: "run", job: jobOf("it", { module: taskModule("process.abort();") }) });
+    expect(await heard.gone()).toMatchObject({ exitCode: null, signal: "SIGABRT" });
+    expect(heard.of("launched")).toHaveLength(1);
+  });
+});
