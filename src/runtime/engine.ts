@@ -233,7 +233,11 @@ export class Engine {
     const [row, payload] = await Promise.all([this.store.tasks.get(taskId), this.store.tasks.payload(taskId)]);
     if (row === undefined) throw unknownTask(taskId);
     const node = row.pipelineRunId === null ? undefined : this.#runs.get(row.pipelineRunId)?.cell(taskId);
-    if (node !== undefined) return node;
+    if (node !== undefined) {
+      // That an abandoned body has ended after all is noted on the row alone.
+      node.snapshot = { ...node.snapshot, abandonedBy: row.abandonedBy };
+      return node;
+    }
     const place = row.pipelineRunId === null ? null : ENDED_RUN;
     const cell = new Cell({ definition: definitionOf(row.name), snapshot: row, args: payload?.args, place });
     cell.stored = row;

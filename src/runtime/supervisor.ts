@@ -173,11 +173,10 @@ export class Supervisor {
     this.#parts.scheduler.releaseTags(cell.taskId);
     const how = settlement.type === "returned" ? "returned; what it returned is discarded" : "threw";
     const failure = settlement.type === "threw" ? failureOf(settlement.error) : createFailure({ kind: "lost", message: "its late end is only for the record" });
-    this.#record(
-      cell.taskId,
-      { code: "abandoned_body_ended", message: `the abandoned body of attempt ${number} has ended: it ${how}`, failure },
-      { abandonedBy: null },
-    );
+    // After a forced retry there may be another.
+    const isLast = !this.#orphans.values().some((other) => other.cell.taskId === cell.taskId);
+    const warning = { code: "abandoned_body_ended", message: `the abandoned body of attempt ${number} has ended: it ${how}`, failure } as const;
+    this.#record(cell.taskId, warning, isLast ? { abandonedBy: null } : {});
   }
 
   #stray(attempt: Attempt, error: unknown): void {

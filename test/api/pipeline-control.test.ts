@@ -242,6 +242,28 @@ describe("the retry of a node", () => {
     expect(await run.wait({ timeout: 0 })).toMatchObject({ status: "failed" });
   });
 
+  it("is possible again once its abandoned body has ended after all", async () => {
+    const deaf = task({ name: "deaf" }, async () => await late.opened);
+    const held = task({ name: "held" }, async () => await door.opened);
+    const [late, door] = [gate(), gate()];
+    const two = definePipeline("two", { onFailure: allSettled() }, (p) => {
+      p.add(held);
+      p.add(deaf);
+    });
+    await using stage = await openStage({ pipelines: [two] });
+    const run = await stage.controller.startRun(two);
+    await stage.clock.advance(1);
+    const stopped = stage.controller.stop(idOf(run, "deaf"), { grace: 0 });
+    await stage.clock.advance(0);
+    await stopped;
+    late.open();
+    await stage.clock.advance(0);
+    expect(await stage.controller.can(idOf(run, "deaf"), "retry")).toEqual({ allowed: true, reason: null });
+    expect(await stage.controller.retry(idOf(run, "deaf"))).toMatchObject({ status: "queued" });
+    door.open();
+    expect(await run.wait({ timeout: "1s" })).toMatchObject({ status: "succeeded" });
+  });
+
   it("is refused once the run has ended, with the hint", async () => {
     const one = definePipeline("one", {}, (p) => void p.add(fails));
     await using stage = await openStage({ pipelines: [one] });

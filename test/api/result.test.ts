@@ -176,6 +176,28 @@ describe("a retry by hand", () => {
     expect(calls).toBe(2);
   });
 
+  it("is refused as long as any of its bodies that were given up on still runs", async () => {
+    const bodies = [gate(), gate()];
+    const deaf = task({ name: "deaf" }, async (ctx) => await bodies[ctx.attempt - 1]?.opened);
+    await using stage = await openStage({ tasks: [deaf] });
+    const handle = await stage.controller.submit(deaf);
+    const giveUp = async (): Promise<void> => {
+      await stage.clock.advance(1);
+      const stopped = handle.stop({ grace: 0 });
+      await stage.clock.advance(0);
+      expect(await stopped).toMatchObject({ status: "lost" });
+    };
+    await giveUp();
+    await handle.retry({ force: true });
+    await giveUp();
+    bodies[0]?.open();
+    await stage.clock.advance(0);
+    await expect(handle.retry()).rejects.toMatchObject({ code: "CARRIER_ABANDONED" });
+    bodies[1]?.open();
+    await stage.clock.advance(0);
+    expect(await handle.retry()).toMatchObject({ status: "queued" });
+  });
+
   it("of a task that cannot be retried is refused, and leaves it alone", async () => {
     await using stage = await openStage({ tasks: [echo] });
     const handle = await stage.controller.submit(echo, [1]);

@@ -201,14 +201,18 @@ class Advance implements Command {
   }
 }
 
-/** Two things asked in one breath: nothing settles in between. */
-class Both implements Command {
-  readonly #verbs: readonly [AskedVerb, AskedVerb];
+/** Several things asked of one task in one breath, its body and its run included: nothing settles in between. */
+class InOneBreath implements Command {
+  readonly #verbs: readonly AskedVerb[];
   readonly #pick: number;
+  readonly #order: Order | null;
+  readonly #force: boolean;
 
-  constructor(verbs: readonly [AskedVerb, AskedVerb], pick: number) {
+  constructor(verbs: readonly AskedVerb[], pick: number, order: Order | null, force: boolean) {
     this.#verbs = verbs;
     this.#pick = pick;
+    this.#order = order;
+    this.#force = force;
   }
 
   check(past: Readonly<Past>): boolean {
@@ -216,13 +220,20 @@ class Both implements Command {
   }
 
   async run(_past: Past, world: World): Promise<void> {
-    const taskId = world.taskIds[this.#pick % world.taskIds.length] ?? "";
-    for (const verb of this.#verbs) world.ask(`${verb} in one breath on ${taskId}`, world.controller[verb](taskId));
+    const { controller, bodies, taskIds } = world;
+    const taskId = taskIds[this.#pick % taskIds.length] ?? "";
+    const body = bodies.find(({ ctx, isOver, isBusy }) => ctx.taskId === taskId && !isOver && !isBusy);
+    if (this.#order !== null) body?.tell(this.#order);
+    for (const [index, verb] of this.#verbs.entries()) {
+      const asked = verb === "retry" ? controller.retry(taskId, { force: this.#force }) : controller[verb](taskId);
+      world.ask(`${verb} (${index}) in one breath on ${taskId}`, asked);
+      if (this.#pick % 3 === index) await Promise.resolve();
+    }
     await world.inspect();
   }
 
   toString(): string {
-    return `both(${this.#verbs.join(", ")}, ${this.#pick})`;
+    return `inOneBreath(${this.#verbs.join(", ")}, ${this.#pick}, ${this.#order}, ${this.#force})`;
   }
 }
 
@@ -253,7 +264,7 @@ export const anyCommands = fc.commands<Past, World, boolean>(
     fc.tuple(fc.constantFrom<Order>("checkpoint", "checkpoint", "return", "return", "throw"), pick).map((args) => new Tell(...args)),
     fc.tuple(fc.constantFrom<Order>("checkpoint", "return", "throw"), pick).map((args) => new Tell(...args)),
     fc.constantFrom(1, 100, 600, 11_000).map((each) => new Advance(each)),
-    fc.tuple(fc.tuple(verb, verb), pick).map((args) => new Both(...args)),
+    fc.tuple(fc.array(verb, { minLength: 1, maxLength: 3 }), pick, fc.constantFrom<Order | null>(null, "checkpoint", "return", "throw"), fc.boolean()).map((args) => new InOneBreath(...args)),
   ],
   { maxCommands: 40, size: "max" },
 );
