@@ -41,8 +41,10 @@ export interface CarrierOptions {
 const DEFAULT_MAX_TASKS = 1_000;
 const MOST_KEPT_BY_DEFAULT = 4;
 
-/** Options of Node that belong to this process and not to its children; those with a value take the next word with them. */
-const NOT_INHERITED = /^--?(inspect|debug|test|watch|e$|eval|p$|print|i$|interactive|c$|check|cpu-prof|heap-prof|prof|run|input-type)/;
+/** Options of Node that belong to this process and not to its children. */
+const NOT_INHERITED = /^--?(inspect|debug|test|watch|e$|eval|p$|pe$|print|i$|interactive|c$|check|cpu-prof|heap-prof|prof|run|input-type)/;
+
+/** Their value is the next word, whatever it looks like. */
 const WITH_A_VALUE = new Set(["-e", "--eval", "-p", "--print", "-pe"]);
 
 /** Checks the options; nothing is clamped. */
@@ -97,7 +99,12 @@ function readWords(value: unknown): readonly string[] {
 }
 
 function inherited(execArgv: readonly string[]): readonly string[] {
-  return execArgv.filter((word, index) => !NOT_INHERITED.test(word) && !WITH_A_VALUE.has(execArgv[index - 1] ?? ""));
+  return execArgv.filter((word, index) => !NOT_INHERITED.test(word) && !isValueOfDropped(word, execArgv[index - 1] ?? ""));
+}
+
+/** Left behind, a value would be taken for the file to run. */
+function isValueOfDropped(word: string, before: string): boolean {
+  return WITH_A_VALUE.has(before) || (!word.startsWith("-") && NOT_INHERITED.test(before) && !before.includes("="));
 }
 
 function readExecutors(value: unknown): readonly Executor[] {

@@ -15,7 +15,7 @@ import type { ArtifactsRoot } from "./artifacts-root.ts";
 import { headOf } from "./audit-events.ts";
 import { Attempt } from "./attempt.ts";
 import type { AttemptParts } from "./attempt.ts";
-import type { Cell } from "./cell.ts";
+import type { Cell, LiveAttempt } from "./cell.ts";
 import type { LoopWatch } from "./loop-watch.ts";
 import type { StallReport } from "./loop-watch-protocol.ts";
 import type { Lifecycle } from "./lifecycle.ts";
@@ -49,6 +49,10 @@ export class Supervisor {
   readonly #orphans = new Set<Attempt>();
   #events = 0;
   #beatTimer: Timer | null = null;
+  /** Attempts under way whose carriers do not say that they are alive. */
+  readonly #quiet = new Map<LiveAttempt, Cell>();
+  /** Attempts whose bodies run on this thread's event loop. */
+  readonly #onLoop = new Set<LiveAttempt>();
 
   constructor(parts: SupervisorParts) {
     this.#parts = parts;
@@ -103,7 +107,6 @@ export class Supervisor {
       return;
     }
     cell.attempt = new Attempt(this.#attemptParts, cell, executor);
-    if (!executor.supports.beats) this.#keepBeating();
   }
 
   /** The backoff of a task has ended and no slot is free: it waits in the queue like any other. */
@@ -119,14 +122,15 @@ export class Supervisor {
       attempt.abort(problem);
       return;
     }
-    if (attempt.local) this.#parts.loopWatch?.begin();
+    this.#watch(cell, attempt);
     attempt.launch();
   }
 
   #settled(attempt: Attempt, settlement: Settlement): void {
     const { cell } = attempt;
+    this.#unwatchBeat(attempt);
     if (settlement.type === "abandoned") this.#orphans.add(attempt);
-    else if (attempt.local) this.#parts.loopWatch?.end();
+    else this.#unwatchLoop(attempt);
     const { status, requestedAction } = cell.snapshot;
     this.#conclude(cell, judgeSettlement({ status, requestedAction, settlement, timeout: attempt.timeout }));
     cell.attempt = null;
@@ -168,7 +172,8 @@ export class Supervisor {
   /** An abandoned body has ended after all: that is recorded, and changes nothing else. Source §13.4. */
   #late(attempt: Attempt, settlement: Settlement): void {
     if (settlement.type === "abandoned") return;
-    if (this.#orphans.delete(attempt) && attempt.local) this.#parts.loopWatch?.end();
+    this.#orphans.delete(attempt);
+    this.#unwatchLoop(attempt);
     const { cell, number } = attempt;
     this.#parts.scheduler.releaseTags(cell.taskId);
     const how = settlement.type === "returned" ? "returned; what it returned is discarded" : "threw";
@@ -176,7 +181,30 @@ export class Supervisor {
     // After a forced retry there may be another.
     const isLast = !this.#orphans.values().some((other) => other.cell.taskId === cell.taskId);
     const warning = { code: "abandoned_body_ended", message: `the abandoned body of attempt ${number} has ended: it ${how}`, failure } as const;
-    this.#record(cell.taskId, warning, isLast ? { abandonedBy: null } : {});
+    if (isLast && this.#retriesLost(attempt)) this.#retryLost(cell, warning);
+    else this.#record(cell.taskId, warning, isLast ? { abandonedBy: null } : {});
+  }
+
+  /** A lost task may run again by itself once its old body has ended, where its policy says so and attempts are left. */
+  #retriesLost({ cell, number }: Attempt): boolean {
+    const { status, attempt, maxAttempts, taskId } = cell.snapshot;
+    const held = this.#parts.lifecycle.get(taskId);
+    const isSame = (held === undefined || held === cell) && status === "lost" && attempt === number;
+    return isSame && cell.definition.retry.retryLost && attempt < maxAttempts;
+  }
+
+  #retryLost(cell: Cell, warning: Parameters<Lifecycle["warn"]>[1]): void {
+    const { lifecycle, logger } = this.#parts;
+    lifecycle.hold(cell);
+    lifecycle.note(cell, { abandonedBy: null }, { warning });
+    try {
+      const tellRun = cell.place?.reopen(cell, "retryLost");
+      lifecycle.must(cell, { type: "retryLost" });
+      tellRun?.();
+    } catch (refused) {
+      // Its run has ended meanwhile: then it stays lost.
+      logger.info("a lost task is not run again", { taskId: cell.taskId, reason: failureOf(refused).message });
+    }
   }
 
   #stray(attempt: Attempt, error: unknown): void {
@@ -196,15 +224,31 @@ export class Supervisor {
     });
   }
 
-  /** Carriers that do not beat by themselves are looked at; the timer lives while there are such. */
-  #keepBeating(): void {
-    this.#beatTimer ??= this.#parts.clock.setTimer(BEAT_MS, () => {
-      this.#beatTimer = null;
-      const held = [...this.#parts.lifecycle.cells.values()].filter((cell) => cell.attempt !== null && !cell.attempt.beatsItself);
-      if (held.length === 0) return;
-      this.#beat(held.filter((cell) => cell.attempt?.alive === true));
-      this.#keepBeating();
-    });
+  /** While its body runs: the loop is watched, and carriers that do not beat by themselves are looked at. */
+  #watch(cell: Cell, attempt: LiveAttempt): void {
+    if (attempt.local) {
+      this.#onLoop.add(attempt);
+      this.#parts.loopWatch?.begin();
+    }
+    if (attempt.beatsItself) return;
+    this.#quiet.set(attempt, cell);
+    this.#beatTimer ??= this.#parts.clock.setTimer(BEAT_MS, () => this.#beatForAll());
+  }
+
+  #unwatchBeat(attempt: LiveAttempt): void {
+    if (!this.#quiet.delete(attempt) || this.#quiet.size > 0) return;
+    this.#beatTimer?.cancel();
+    this.#beatTimer = null;
+  }
+
+  /** Later than the beat where the body was given up on: it still runs on the loop. */
+  #unwatchLoop(attempt: LiveAttempt): void {
+    if (this.#onLoop.delete(attempt)) this.#parts.loopWatch?.end();
+  }
+
+  #beatForAll(): void {
+    this.#beatTimer = this.#parts.clock.setTimer(BEAT_MS, () => this.#beatForAll());
+    this.#beat([...this.#quiet].filter(([attempt]) => attempt.alive).map(([, cell]) => cell));
   }
 
   #beat(cells: readonly Cell[]): void {

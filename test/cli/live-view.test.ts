@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createFailure } from "../../src/core/failure.ts";
+import { NO_TIMES } from "../../src/core/attempt.ts";
 import type { TaskEvent } from "../../src/core/events.ts";
 import type { TaskStatus } from "../../src/core/status.ts";
 import { LiveReporter } from "../../src/cli/output/live-reporter.ts";

@@ -28,7 +28,13 @@ beforeEach(() => {
 });
 
 function newToken(countsIdle = false): CancellationToken {
-  return new CancellationToken(clock, { pauseReached: () => void told.push("paused"), active: () => void told.push("active") }, countsIdle);
+  const listener = {
+    pauseReached: (): void => void told.push("paused"),
+    active: (): void => void told.push("active"),
+    stopSeen: (): void => void told.push("stop seen"),
+    beat: (): void => void told.push("beat"),
+  };
+  return new CancellationToken(clock, listener, { countsIdle });
 }
 
 /** Whether the promise has settled once everything else has. */

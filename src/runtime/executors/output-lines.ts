@@ -8,6 +8,7 @@ const MARK_CHARS = 256;
 const MAX_CHARS = 10 * 1024 * 1024;
 
 const TAIL_LINES = 100;
+const MAX_TAIL_CHARS = 256 * 1024;
 
 /**
  * What a carrier prints, line by line, in bounded memory: after 10 Mi characters the rest is counted, and its last
@@ -20,6 +21,7 @@ export class OutputLines {
   #given = 0;
   #droppedLines = 0;
   #tail: string[] = [];
+  #tailChars = 0;
 
   /** @param takeMark is shown the end of each line from its last NUL on: true, and it was a mark, no output */
   constructor(give: (line: string) => void, takeMark: (text: string) => boolean = () => false) {
@@ -75,7 +77,8 @@ export class OutputLines {
     }
     this.#droppedLines += 1;
     this.#tail.push(text);
-    if (this.#tail.length > TAIL_LINES) this.#tail.shift();
+    this.#tailChars += text.length;
+    while (this.#tail.length > TAIL_LINES || this.#tailChars > MAX_TAIL_CHARS) this.#tailChars -= this.#tail.shift()?.length ?? 0;
   }
 }
 

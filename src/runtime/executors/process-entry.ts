@@ -42,6 +42,8 @@ function receive(message: ToCarrier): void {
 function post(message: FromCarrier): void {
   if ((message.type === "returned" || message.type === "threw") && current !== null) markOutput(outputMark(current.taskId, current.attempt));
   port1.postMessage({ type: "pass", message });
+  // User code may take the process down in its first line: by then it must be known that something ran.
+  if (message.type === "launched") flush();
 }
 
 /**

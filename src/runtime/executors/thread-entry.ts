@@ -5,10 +5,13 @@ import { watchStrays } from "../strays.ts";
 import { Carrier } from "./carrier.ts";
 import { markCarrier } from "./carrier-flag.ts";
 import type { FromCarrier, ToCarrier } from "./protocol.ts";
-import { PortInbox } from "./thread-line.ts";
+import { PortInbox, TAKEN } from "./thread-line.ts";
 
 // The first file of a worker thread. What it prints goes the way of all messages, so that `process.exit` loses nothing.
+const MOST_UNREAD_CHARS = 1024 * 1024;
+
 markCarrier();
+let printed = 0;
 const { port, counter } = workerData as { readonly port: MessagePort; readonly counter: Int32Array };
 
 const post = (message: FromCarrier): void => port.postMessage(message);
@@ -19,10 +22,18 @@ const carrier = new Carrier(systemClock, { post, inbox, retire: () => port.close
 port.on("message", (message: ToCarrier) => carrier.receive(message));
 watchStrays();
 
+/** A flood waits here for its supervisor to read, instead of growing in memory there. */
+function print(stream: "stdout" | "stderr", text: string): void {
+  post({ type: "output", stream, text });
+  printed = (printed + text.length) | 0;
+  for (let taken = Atomics.load(counter, TAKEN); ((printed - taken) | 0) > MOST_UNREAD_CHARS; taken = Atomics.load(counter, TAKEN))
+    Atomics.wait(counter, TAKEN, taken);
+}
+
 function captureOutput(stream: "stdout" | "stderr"): void {
   const decoder = new TextDecoder();
   process[stream].write = (chunk: string | Uint8Array, encoding?: unknown, done?: unknown): boolean => {
-    post({ type: "output", stream, text: typeof chunk === "string" ? chunk : decoder.decode(chunk, { stream: true }) });
+    print(stream, typeof chunk === "string" ? chunk : decoder.decode(chunk, { stream: true }));
     const callback = typeof encoding === "function" ? encoding : done;
     if (typeof callback === "function") queueMicrotask(() => void Reflect.apply(callback, undefined, [null]));
     return true;

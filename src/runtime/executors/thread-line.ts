@@ -6,9 +6,12 @@ import type { ToCarrier } from "./protocol.ts";
 /** How many messages have been sent to the carrier: a shared counter that a busy loop can look at. */
 export const SENT = 0;
 
+/** How many characters of the carrier's output have been taken from it; runs over, so that differences count. */
+export const TAKEN = 1;
+
 /** The shared memory of one carrier. */
 export function sharedCounter(): Int32Array<SharedArrayBuffer> {
-  return new Int32Array(new SharedArrayBuffer(4));
+  return new Int32Array(new SharedArrayBuffer(8));
 }
 
 /**

@@ -7,7 +7,7 @@ import type { PooledLink } from "./carrier-pool.ts";
 import { entryUrl } from "../entry-url.ts";
 import { OutputLines } from "./output-lines.ts";
 import type { FromCarrier, ToCarrier } from "./protocol.ts";
-import { SENT, sharedCounter } from "./thread-line.ts";
+import { SENT, sharedCounter, TAKEN } from "./thread-line.ts";
 
 /** An idle worker is asked to end; after so long it is ended. */
 const RETIRE_TAKES_AT_MOST_MS = 1_000;
@@ -85,6 +85,8 @@ export class ThreadLink implements PooledLink {
 
   #receive(message: FromCarrier): void {
     if (message.type === "output") {
+      Atomics.add(this.#counter, TAKEN, message.text.length);
+      Atomics.notify(this.#counter, TAKEN);
       this.#output[message.stream].add(message.text);
       return;
     }

@@ -10,11 +10,11 @@ await using controller = await Controller.open({ tasks: [threadFlood, processFlo
 const task = kind === "thread" ? threadFlood : processFlood;
 const handle = how === "raw" ? await controller.submit(rawProcessFlood, [Number(bytes)]) : await controller.submit(task, [how, Number(bytes)]);
 let lines = 0;
-const lastLines: unknown[] = [];
+const lastLines: string[] = [];
 for await (const event of handle.events({ types: ["TaskOutput", "TaskStatusChanged"] })) {
   if (event.type !== "TaskOutput") continue;
   lines += 1;
-  lastLines.push(event.payload);
+  lastLines.push(String(event.payload).slice(0, 80));
   if (lastLines.length > 102) lastLines.shift();
 }
 const { status, outcome } = await handle.snapshot();

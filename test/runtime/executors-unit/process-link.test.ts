@@ -65,18 +65,11 @@ describe("a child process", () => {
   test("whose line was written to by somebody else is ended, and this process lives on", async () => {
     const link = newLink();
     const heard = new Listening(link);
-    link.post({
-      type: "run",
-      job: jobOf("it", {
-        module: taskModule(
-          '(await import("node:fs")).writeSync(3, "this is no frame, however long it goes on\\n".repeat(4)); ctx.emit("written", null); await new Promise(() => setInterval(() => {}, 1000));',
-        ),
-      }),
-    });
-    // Its first four letters are a length of half a gigabyte: what is to be found is a short frame of nonsense.
-    link.post({ type: "stop", message: "stopped" });
-    link.kill();
+    const body =
+      'ctx.emit("ready", null); (await import("node:fs")).writeSync(3, Buffer.from([4, 0, 0, 0, 101, 99, 104, 111])); await new Promise(() => setInterval(() => {}, 1000));';
+    link.post({ type: "run", job: jobOf("it", { module: taskModule(body) }) });
     expect(await heard.gone()).toMatchObject({ signal: "SIGKILL" });
+    expect(heard.said.at(-1)?.type).not.toBe("returned");
   });
 
   test("that cannot run its first file dies with its exit code, and what it said is known", async () => {
@@ -139,7 +132,7 @@ describe("what it prints", () => {
 });
 
 describe("a child process that dies", () => {
-  test("of an abort says by which signal", async () => {
+  test("in the first line of user code says by which signal, and that something ran", async () => {
     const link = newLink();
     const heard = new Listening(link);
     link.post({ type: "run", job: jobOf("it", { module: taskModule("process.abort();") }) });

@@ -11,6 +11,7 @@ import { validateSnapshot } from "../../../src/core/snapshot-rules.ts";
 import type { TaskSnapshot } from "../../../src/core/snapshot.ts";
 import type { Cell } from "../../../src/runtime/cell.ts";
 import { Engine } from "../../../src/runtime/engine.ts";
+import { readCarrierOptions } from "../../../src/api/carrier-options.ts";
 import { memoryStore } from "../../../src/stores/memory/store.ts";
 import { FakeClock } from "../../../src/testing/fake-clock.ts";
 import { FaultStore } from "./fault-store.ts";
@@ -60,6 +61,9 @@ export class Rig {
       logger: { debug: line("debug"), info: line("info"), warn: line("warn"), error: line("error") },
       concurrency: resolveConcurrencyPolicy(options.concurrency),
       random: options.random ?? (() => 0.5),
+      carriers: readCarrierOptions({}),
+      artifacts: null,
+      loopWatch: null,
     });
     this.engine.bus.subscribe({}, (event) => this.events.push(event));
   }
@@ -108,7 +112,7 @@ export const NOTHING_LEFT = { slots: 0, timers: 0, tasks: 0, listeners: 0 } as c
 /** A task to be submitted. */
 export function submission(run: TaskBody, options: SubjectOptions = {}): Parameters<Engine["submit"]>[0] {
   const { executor = "async", retry, timeout, tags = [], args = [], priority = 0 } = options;
-  const definition = { name: "subject", run, executor, retry: resolveRetryPolicy(retry, "retry"), timeout: resolveTimeoutPolicy(timeout, "timeout"), tags };
+  const definition = { name: "subject", run, executor, module: null, retry: resolveRetryPolicy(retry, "retry"), timeout: resolveTimeoutPolicy(timeout, "timeout"), tags };
   return { definition, args, priority };
 }
 

@@ -1,0 +1,86 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { ConfigurationError } from "../../src/core/errors.ts";
+import { clone, uncloneable } from "../../src/runtime/clone.ts";
+
+function problemOf(value: unknown): Error {
+  try {
+    clone(value, "args");
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error;
+    throw error;
+  }
+  throw new Error("it was copied");
+}
+
+describe("a copy", () => {
+  test("is deep, and of everything that a structured clone takes", () => {
+    fc.assert(
+      fc.property(fc.anything({ withMap: true, withSet: true, withDate: true, withBigInt: true, withTypedArray: true }), (value) => {
+        expect(clone(value, "args")).toEqual(structuredClone(value));
+      }),
+    );
+    const rows = [{ id: 1 }];
+    const copy = clone(rows, "args");
+    rows[0] = { id: 2 };
+    expect(copy).toEqual([{ id: 1 }]);
+  });
+});
+
+describe("what cannot be copied", () => {
+  const callback = (): number => 1;
+  const cyclic: Record<string, unknown> = { deep: {} };
+  cyclic["self"] = cyclic;
+  cyclic["deep"] = { callback };
+  const getter = {
+    get rows() {
+      throw new Error("no database");
+    },
+  };
+
+  test.each([
+    ["args", callback],
+    ["args", Symbol("s")],
+    ["args[1].callback", [1, { callback }]],
+    ["args.a.b[0]", { a: { b: [callback] } }],
+    [
+      "args.<value 1>",
+      new Map<string, unknown>([
+        ["x", 1],
+        ["y", callback],
+      ]),
+    ],
+    ["args.<key 0>", new Map([[callback, 1]])],
+    ["args.<item 1>.f", new Set([1, { f: callback }])],
+    ["args.later", { later: Promise.resolve() }],
+    ["args.deep.callback", cyclic],
+    ["args", getter],
+    [
+      "args",
+      new Proxy(
+        {},
+        {
+          ownKeys: () => {
+            throw new Error("hostile");
+          },
+        },
+      ),
+    ],
+    ["args", new WeakMap()],
+  ])("is named by its path: %s", (path, value) => {
+    const problem = problemOf(value);
+    expect(problem.message.startsWith(`${path} cannot leave its thread or process`)).toBe(true);
+    expect(problem.message).toContain('executor: "async"');
+    expect(problem.cause).toBeInstanceOf(Error);
+  });
+
+  test("is named by some path however deep it lies, and soon", () => {
+    let value: unknown = callback;
+    for (let depth = 0; depth < 500; depth += 1) value = { next: value };
+    expect(problemOf(value).message).toMatch(/^args(\.next){50} cannot leave/);
+  });
+
+  test("but can be here, as only another way of copying fails, is named as a whole", () => {
+    expect(uncloneable({ rows: [1] }, "args", new Error("told so")).message).toMatch(/^args cannot leave/);
+  });
+});
