@@ -54,7 +54,11 @@ function readClasses(thrown: unknown): readonly string[] {
   const names: string[] = [];
   try {
     if (typeof thrown !== "object") return names;
-    for (let prototype: unknown = thrown === null ? null : Object.getPrototypeOf(thrown); typeof prototype === "object" && prototype !== null && names.length < 10; prototype = Object.getPrototypeOf(prototype)) {
+    for (
+      let prototype: unknown = thrown === null ? null : Object.getPrototypeOf(thrown);
+      typeof prototype === "object" && prototype !== null && names.length < 10;
+      prototype = Object.getPrototypeOf(prototype)
+    ) {
       const maker: unknown = Reflect.get(prototype, "constructor");
       if (typeof maker === "function" && maker.name !== "" && maker !== Object) names.push(maker.name);
     }

@@ -83,7 +83,7 @@ describe("a name", () => {
     {},
   ];
   test.each(hostile)("%j is refused, and nothing is made", (name) => {
-    expect(() => Reflect.apply(artifacts.path, artifacts, [name])).toThrow(ConfigurationError);
+    expect(() => artifacts.path(name as string)).toThrow(ConfigurationError);
     expect(existsSync(artifacts.folder)).toBe(false);
   });
 

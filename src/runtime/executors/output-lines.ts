@@ -12,7 +12,7 @@ const MAX_TAIL_CHARS = 256 * 1024;
 
 /**
  * What a carrier prints, line by line, in bounded memory: after 10 Mi characters the rest is counted, and its last
- * hundred lines are given at the end behind a mark.
+ * hundred lines (less where they are long) are given at the end behind a mark.
  */
 export class OutputLines {
   readonly #give: (line: string) => void;
@@ -44,9 +44,11 @@ export class OutputLines {
   end(): void {
     if (this.#rest !== "") this.#line(this.#rest);
     this.#rest = "";
-    if (this.#droppedLines > TAIL_LINES) this.#give(`[… ${this.#droppedLines - TAIL_LINES} lines were dropped: more than ${MAX_CHARS} characters …]`);
+    const lost = this.#droppedLines - this.#tail.length;
+    if (lost > 0) this.#give(`[… ${lost} lines were dropped: more than ${MAX_CHARS} characters …]`);
     for (const line of this.#tail) this.#give(line);
     this.#tail = [];
+    this.#tailChars = 0;
   }
 
   #line(line: string): void {

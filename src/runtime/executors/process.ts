@@ -42,7 +42,8 @@ export class ProcessExecutor extends RemoteExecutor<ProcessLink> {
 
   override launch(request: LaunchRequest): ExecutionHandle {
     const handle = super.launch(request);
-    this.#standBy();
+    // A child that is reused comes back by itself.
+    if (!this.#settings.reuse) this.#standBy();
     return handle;
   }
 

@@ -1,3 +1,7 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { ThreadLink } from "../../../src/runtime/executors/thread-link.ts";
 import { systemClock } from "../../../src/runtime/system-clock.ts";
@@ -59,6 +63,23 @@ describe("a worker thread", () => {
     await heard.end();
     await link.retire();
     expect(link.alive).toBe(false);
+  });
+
+  test("that is caught in native code is not waited for when it is sent home", async () => {
+    const link = newLink();
+    const heard = new Listening(link);
+    const folder = await mkdtemp(join(tmpdir(), "chongming-native-"));
+    const caught = join(folder, "caught");
+    // The file says that the thread is inside the call by now.
+    const program = `require("node:fs").writeFileSync(${JSON.stringify(caught)}, ""); setTimeout(() => {}, 6000)`;
+    const body = '(await import("node:child_process")).execFileSync(process.execPath, ["-e", args[0]]);';
+    link.post({ type: "run", job: jobOf("it", { module: taskModule(body), args: [program] }) });
+    await heard.until(() => existsSync(caught), "the native call began");
+    link.kill();
+    await link.retire();
+    expect(link.alive).toBe(true);
+    await heard.gone();
+    await rm(folder, { recursive: true });
   });
 
   test("refuses at once what cannot be copied, and works on", async () => {

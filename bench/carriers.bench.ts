@@ -1,0 +1,117 @@
+import { Controller } from "../src/index.ts";
+import type { Task, TaskHandle } from "../src/index.ts";
+import * as tasks from "./lib/carrier-tasks.ts";
+import { elapsedMs } from "./lib/elapsed.ts";
+import { sized } from "./lib/mode.ts";
+import { percentile } from "./lib/percentile.ts";
+import { report } from "./lib/report.ts";
+import type { Target } from "./lib/report.ts";
+
+// Control latency and launches of the carriers, through the public API: verb called → effect stored and answered.
+const ROUNDS = sized(100, 3);
+const FORCED = sized(20, 2);
+const THROUGHPUT = sized(2_000, 20);
+
+type Loop = Task<string, readonly [], never>;
+
+const controller = await Controller.open({ tasks: Object.values(tasks), concurrency: { maxParallel: 2 }, threads: { keep: 2 }, processes: { standby: 2 } });
+
+async function running(task: Loop): Promise<TaskHandle<never>> {
+  const handle = await controller.submit(task);
+  await handle.wait({ for: "running", timeout: "30s" });
+  return handle;
+}
+
+function latency(metric: string, samples: readonly number[], target?: Target): void {
+  report({ bench: "carriers", metric: `${metric}, p50`, unit: "ms", samples: [percentile(samples, 50)], details: { calls: samples.length } });
+  report({
+    bench: "carriers",
+    metric: `${metric}, p99`,
+    unit: "ms",
+    samples: [percentile(samples, 99)],
+    details: { calls: samples.length },
+    ...(target === undefined ? {} : { target }),
+  });
+}
+
+async function control(kind: string, task: Loop, atMostMs: number): Promise<void> {
+  const [pauses, resumes, stops]: [number[], number[], number[]] = [[], [], []];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const handle = await running(task);
+    pauses.push(await elapsedMs(async () => await handle.pause()));
+    resumes.push(await elapsedMs(async () => await handle.resume()));
+    stops.push(await elapsedMs(async () => await handle.stop()));
+  }
+  latency(`${kind}: pause asked → paused`, pauses, { atMost: atMostMs });
+  latency(`${kind}: resume asked → running`, resumes);
+  latency(`${kind}: stop asked → stopped`, stops, { atMost: atMostMs });
+}
+
+/** Beyond the grace: what the last resort itself takes. */
+async function forced(kind: string, task: Loop, atMostMs: number): Promise<void> {
+  const graceMs = 20;
+  const samples: number[] = [];
+  for (let round = 0; round < FORCED; round += 1) {
+    const handle = await running(task);
+    samples.push((await elapsedMs(async () => await handle.stop({ grace: graceMs }))) - graceMs);
+  }
+  latency(`${kind}: forced stop, beyond the grace`, samples, { atMost: atMostMs });
+}
+
+async function launches(kind: string, task: Task<string, readonly [value: number], number>): Promise<void> {
+  const trip = async (): Promise<number> => await elapsedMs(async () => await (await controller.submit(task, [1])).result());
+  const warm: number[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) warm.push(await trip());
+  latency(`${kind}: submit → result, one after another`, warm);
+  const ms = await elapsedMs(
+    async () => await Promise.all(Array.from({ length: THROUGHPUT }, async (_, index) => await (await controller.submit(task, [index])).result())),
+  );
+  report({
+    bench: "carriers",
+    metric: `${kind}: trivial tasks, 2 at once`,
+    unit: "tasks/s",
+    samples: [(THROUGHPUT / ms) * 1_000],
+    details: { tasks: THROUGHPUT },
+  });
+}
+
+async function cold(kind: "threads" | "processes", task: Task<string, readonly [value: number], number>): Promise<void> {
+  const samples: number[] = [];
+  for (let round = 0; round < sized(5, 1); round += 1) {
+    const fresh = await Controller.open({ tasks: [task], threads: { keep: 0 }, processes: { standby: 0 } });
+    await (await fresh.submit(task, [0])).result();
+    samples.push(await elapsedMs(async () => await (await fresh.submit(task, [1])).result()));
+    await fresh.close();
+  }
+  report({ bench: "carriers", metric: `${kind}: submit → result with a cold carrier`, unit: "ms", samples });
+}
+
+await control("async", tasks.asyncSteps, 2);
+await control("thread", tasks.threadSteps, 3);
+await control("process", tasks.processSteps, 5);
+await forced("thread", tasks.threadDeaf, 10);
+await forced("process", tasks.processDeaf, 20);
+await launches("async", tasks.asyncNothing);
+await launches("thread", tasks.threadNothing);
+await launches("process, each child once", tasks.processNothing);
+await cold("threads", tasks.threadNothing);
+await cold("processes", tasks.processNothing);
+for (const task of [tasks.threadCheckpoints, tasks.processCheckpoints]) {
+  const samples: number[] = [];
+  for (let round = 0; round < sized(5, 1); round += 1) samples.push(await (await controller.submit(task, [sized(1_000_000, 1_000)])).result());
+  report({ bench: "carriers", metric: `${task.name}: ctx.checkpointSync(), nothing asked`, unit: "ns", samples, target: { atMost: 20 } });
+}
+await controller.close();
+
+const reusing = await Controller.open({ tasks: [tasks.processNothing], concurrency: { maxParallel: 2 }, processes: { standby: 2, reuse: true } });
+const ms = await elapsedMs(
+  async () => await Promise.all(Array.from({ length: THROUGHPUT }, async (_, index) => await (await reusing.submit(tasks.processNothing, [index])).result())),
+);
+report({
+  bench: "carriers",
+  metric: "process, reused: trivial tasks, 2 at once",
+  unit: "tasks/s",
+  samples: [(THROUGHPUT / ms) * 1_000],
+  details: { tasks: THROUGHPUT },
+});
+await reusing.close();
