@@ -19,7 +19,7 @@ describe("children whose supervisor is gone", () => {
   });
 
   test("at any moment of their launch", { timeout: 120_000 }, async () => {
-    for (let point = 0; point < (LONG ? 40 : 5); point += 1) {
+    for (let point = 0; point < (LONG ? 40 : 4); point += 1) {
       await using host = new Host("supervisor.ts");
       await eventually("a child is there", () => marked(mark).length >= 2, 20_000);
       await sleep(point * 40);
