@@ -111,7 +111,8 @@ function checkTags(tags: unknown, name: string): readonly string[] {
   if (!isList(tags)) throw new ConfigurationError(`${name} must be a list of strings; found ${describeValue(tags)}.`);
   const known = new Set<string>();
   for (const tag of tags) {
-    if (typeof tag !== "string" || tag.trim() === "") throw new ConfigurationError(`${name}: each tag must be a non-empty string; found ${describeValue(tag)}.`);
+    if (typeof tag !== "string" || tag.trim() === "")
+      throw new ConfigurationError(`${name}: each tag must be a non-empty string; found ${describeValue(tag)}.`);
     known.add(tag);
   }
   return Object.freeze([...known]);

@@ -7,7 +7,12 @@ const PAGE = 1_000;
 const MOST_GIVEN = 10_000;
 
 /** They go beside the record. */
-const UNSTORED: ReadonlySet<TaskEventType> = new Set<Exclude<TaskEventType, StoredEvent["type"]>>(["ProgressUpdated", "TaskHeartbeat", "TaskOutput", "TaskLogLine"]);
+const UNSTORED: ReadonlySet<TaskEventType> = new Set<Exclude<TaskEventType, StoredEvent["type"]>>([
+  "ProgressUpdated",
+  "TaskHeartbeat",
+  "TaskOutput",
+  "TaskLogLine",
+]);
 
 /** Whose events, which of them, until when. */
 export interface FollowOptions {
