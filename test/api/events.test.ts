@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ConfigurationError, constant, definePipeline, task } from "../../src/index.ts";
 import type { Controller, TaskEvent } from "../../src/index.ts";
-import { gate, openStage } from "./stage.ts";
+import { callNow, gate, openStage } from "./stage.ts";
 
 const echo = task({ name: "echo" }, (_ctx, value?: unknown) => value);
 const fails = task({ name: "fails" }, () => {
@@ -9,14 +9,8 @@ const fails = task({ name: "fails" }, () => {
 });
 
 function brief(event: TaskEvent): string {
-  switch (event.type) {
-    case "TaskStatusChanged":
-      return event.to;
-    case "PipelineRunStatusChanged":
-      return `run ${event.to}`;
-    default:
-      return event.type;
-  }
+  if (event.type === "TaskStatusChanged") return event.to;
+  return event.type === "PipelineRunStatusChanged" ? `run ${event.to}` : event.type;
 }
 
 async function collect(events: AsyncIterable<TaskEvent>, limit = Infinity): Promise<readonly string[]> {
@@ -52,12 +46,12 @@ describe("controller.events", () => {
   it.each([
     [{ type: ["TaskCreated"] }, 'events has no option "type". Did you mean "types"?'],
     [{ types: "TaskCreated" }, "events: types must be a list of event types"],
-    [{ types: ["TaskDone"] }, 'events: types must be one of'],
+    [{ types: ["TaskDone"] }, "events: types must be one of"],
     [{ signal: {} }, "events: signal must be an AbortSignal"],
   ])("refuses %o", async (options, message) => {
     await using stage = await openStage({ tasks: [echo] });
-    expect(() => Reflect.apply(stage.controller.events, stage.controller, [options])).toThrow(ConfigurationError);
-    expect(() => Reflect.apply(stage.controller.events, stage.controller, [options])).toThrow(message);
+    expect(() => callNow(stage.controller, "events", [options])).toThrow(ConfigurationError);
+    expect(() => callNow(stage.controller, "events", [options])).toThrow(message);
   });
 
   it("ends when aborted, before and in the middle", async () => {
@@ -147,7 +141,16 @@ describe("the events of one task", () => {
     await handle.wait({ timeout: "1s" });
     await handle.retry();
     await handle.wait({ timeout: "1s" });
-    expect(await collect(handle.events({ types: ["TaskStatusChanged"] }))).toEqual(["queued", "starting", "running", "failed", "queued", "starting", "running", "succeeded"]);
+    expect(await collect(handle.events({ types: ["TaskStatusChanged"] }))).toEqual([
+      "queued",
+      "starting",
+      "running",
+      "failed",
+      "queued",
+      "starting",
+      "running",
+      "succeeded",
+    ]);
   });
 
   it("go on through backoff", async () => {

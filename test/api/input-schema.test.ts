@@ -54,7 +54,12 @@ describe("what the schema refuses", () => {
   });
 
   it.each<[string, Validate]>([
-    ["throws", () => { throw new RangeError("broken"); }],
+    [
+      "throws",
+      () => {
+        throw new RangeError("broken");
+      },
+    ],
     ["rejects", async () => await Promise.reject(new RangeError("broken"))],
   ])("a schema that %s refuses, with its error as the cause", async (_how, validate) => {
     expect(await refusal(schema(validate))).toMatchObject({

@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
 import { Controller, ConfigurationError, definePipeline, memoryStore, task } from "../../src/index.ts";
-import { openStage } from "./stage.ts";
+import { call, openStage } from "./stage.ts";
 
 const tick = task({ name: "tick" }, () => 1);
 const empty = definePipeline("empty", {}, () => {});
 
 /** What a caller without types may pass. */
 async function openWith(options: unknown): Promise<unknown> {
-  return await Reflect.apply(Controller.open, Controller, [options]);
+  return await call(Controller, "open", [options]);
 }
 
 it.each([
@@ -37,7 +37,7 @@ it.each([
   [{ clock: 5 }, "clock must have the methods now, monotonic, setTimer, turn; found 5"],
   [{ clock: { now: () => 0 } }, "clock must have the methods now, monotonic, setTimer, turn"],
   [{ store: {} }, "store must have"],
-  [{ store: "tasks.db" }, 'store must have'],
+  [{ store: "tasks.db" }, "store must have"],
   [{ logger: console.log }, "logger must have the methods debug, info, warn, error"],
   [{ random: 0.5 }, "random must be a function; found 0.5"],
 ])("refuses to open with %o", async (options, message) => {
@@ -70,6 +70,6 @@ it("closes once, however often it is asked, and takes nothing afterwards", async
 it("refuses a grace that is none, and stays open", async () => {
   await using stage = await openStage({ tasks: [tick] });
   await expect(stage.controller.close({ grace: -1 })).rejects.toThrow("close: grace");
-  await expect(Reflect.apply(stage.controller.close, stage.controller, [{ graze: 1 }])).rejects.toThrow('Did you mean "grace"?');
+  await expect(call(stage.controller, "close", [{ graze: 1 }])).rejects.toThrow('Did you mean "grace"?');
   expect(await (await stage.controller.submit(tick)).result()).toBe(1);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ConfigurationError, definePipeline, memoryStore, task } from "../../src/index.ts";
 import type { PipelineBuilder, PipelineNode } from "../../src/index.ts";
-import { openStage } from "./stage.ts";
+import { call, callNow, openStage } from "./stage.ts";
 
 const echo = task({ name: "echo" }, (_ctx, value?: unknown) => value);
 const tick = task({ name: "tick" }, () => 1);
@@ -19,8 +19,8 @@ async function refusal(build: (p: PipelineBuilder) => unknown): Promise<unknown>
 }
 
 /** As a caller without types may. */
-function addTo(p: PipelineBuilder, ...args: readonly unknown[]): PipelineNode {
-  return Reflect.apply(p.add, p, args);
+function addTo(p: PipelineBuilder, ...args: readonly unknown[]): unknown {
+  return callNow(p, "add", args);
 }
 
 describe("a build that is refused", () => {
@@ -31,7 +31,7 @@ describe("a build that is refused", () => {
     ["a node's name must be text; found 7", (p) => addTo(p, tick, { name: 7 })],
     ["a node's name must be printable on one line", (p) => addTo(p, tick, { name: "a\u0007" })],
     ["a node's name must have at most 200 characters", (p) => addTo(p, tick, { name: "x".repeat(201) })],
-    ["p.add takes a task made by task(...) as its first argument; found \"tick\"", (p) => addTo(p, "tick")],
+    ['p.add takes a task made by task(...) as its first argument; found "tick"', (p) => addTo(p, "tick")],
     ["p.add takes a task made by task(...)", (p) => addTo(p, undefined)],
     ["p.add takes a task made by task(...)", (p) => addTo(p, { name: "x", run() {} })],
     ['node of task "tick" has no option "dependencies"', (p) => addTo(p, tick, { dependencies: [] })],
@@ -39,7 +39,10 @@ describe("a build that is refused", () => {
     ['node "tick": deps must be a list of nodes; found "echo"', (p) => addTo(p, tick, { deps: "echo" })],
     ['node "tick": deps must be a list of nodes', (p) => addTo(p, tick, { deps: p.add(echo) })],
     ['node "tick": each of deps must be a node that p.add gave in this very build; found "echo"', (p) => [p.add(echo), addTo(p, tick, { deps: ["echo"] })]],
-    ['node "tick": each of deps must be a node that p.add gave in this very build; found { name: "echo" }', (p) => [p.add(echo), addTo(p, tick, { deps: [{ name: "echo" }] })]],
+    [
+      'node "tick": each of deps must be a node that p.add gave in this very build; found { name: "echo" }',
+      (p) => [p.add(echo), addTo(p, tick, { deps: [{ name: "echo" }] })],
+    ],
     ['node "tick" names "echo" twice in its deps', (p) => ((node) => p.add(tick, { deps: [node, node] }))(p.add(echo))],
     ['node "tick": join must be one of "all_succeeded"', (p) => addTo(p, tick, { join: "all" })],
     ['node "tick": onUpstreamFailure must be one of "cancel", "skip"; found "ignore"', (p) => addTo(p, tick, { onUpstreamFailure: "ignore" })],
@@ -131,7 +134,7 @@ it("runs a pipeline without nodes: it succeeds at once", async () => {
 });
 
 it("builds anew for each run, with its parameters", async () => {
-  const wide = definePipeline("wide", {}, (p, count: number, label = "part") => {
+  const wide = definePipeline("wide", {}, (p, count: number, label: string = "part") => {
     for (let index = 0; index < count; index += 1) p.add(tick, { name: `${label}-${index}` });
   });
   await using stage = await openStage({ pipelines: [wide] });
@@ -146,7 +149,10 @@ it.each([
 ])("refuses to start a run with %o", async (rest, message) => {
   const only = definePipeline("only", {}, (p) => void p.add(tick));
   await using stage = await openStage({ pipelines: [only] });
-  await expect(Reflect.apply(stage.controller.startRun, stage.controller, [only, ...rest])).rejects.toMatchObject({ code: "CONFIGURATION", message: expect.stringContaining(message) });
+  await expect(call(stage.controller, "startRun", [only, ...rest])).rejects.toMatchObject({
+    code: "CONFIGURATION",
+    message: expect.stringContaining(message),
+  });
 });
 
 it("gives the run's priority to its nodes", async () => {

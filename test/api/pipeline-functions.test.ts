@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { allSettled, constant, definePipeline, task } from "../../src/index.ts";
 import type { PipelineBuilder, PipelineNode, RunHandle, TaskSnapshot } from "../../src/index.ts";
-import { openStage } from "./stage.ts";
+import { callNow, openStage } from "./stage.ts";
 import type { Stage } from "./stage.ts";
 
 const ran: string[] = [];
@@ -11,8 +11,8 @@ const echo = task({ name: "echo", retry: { maxAttempts: 3, backoff: constant({ d
 });
 
 /** As a caller without types may. */
-function addTo(p: PipelineBuilder, ...args: readonly unknown[]): PipelineNode {
-  return Reflect.apply(p.add, p, args);
+function addTo(p: PipelineBuilder, ...args: readonly unknown[]): unknown {
+  return callNow(p, "add", args);
 }
 
 async function nodesOf(stage: Stage, run: RunHandle): Promise<Readonly<Record<string, TaskSnapshot>>> {
@@ -24,17 +24,57 @@ describe("a when or args that cannot be worked out", () => {
   type Odd = (p: PipelineBuilder, first: PipelineNode<"first", unknown>, other: PipelineNode) => unknown;
   const cases: readonly (readonly [string, Odd, string])[] = [
     ["when throws", (p, first) => p.add(echo, { name: "odd", deps: [first], when: () => boom() }), "boom"],
-    ["when returns no boolean", (p, first) => addTo(p, echo, { name: "odd", deps: [first], when: () => 1 }), "when must return true or false, at once; it returned 1"],
-    ["when returns nothing", (p, first) => addTo(p, echo, { name: "odd", deps: [first], when: () => undefined }), "when must return true or false, at once; it returned undefined"],
-    ["when is async", (p, first) => addTo(p, echo, { name: "odd", deps: [first], when: async () => true }), "when must return true or false, at once; it returned Promise"],
-    ["when is async and rejects", (p, first) => addTo(p, echo, { name: "odd", deps: [first], when: async () => boom() }), "when must return true or false, at once; it returned Promise"],
+    [
+      "when returns no boolean",
+      (p, first) => addTo(p, echo, { name: "odd", deps: [first], when: () => 1 }),
+      "when must return true or false, at once; it returned 1",
+    ],
+    [
+      "when returns nothing",
+      (p, first) => addTo(p, echo, { name: "odd", deps: [first], when: () => undefined }),
+      "when must return true or false, at once; it returned undefined",
+    ],
+    [
+      "when is async",
+      (p, first) => addTo(p, echo, { name: "odd", deps: [first], when: async () => true }),
+      "when must return true or false, at once; it returned Promise",
+    ],
+    [
+      "when is async and rejects",
+      (p, first) => addTo(p, echo, { name: "odd", deps: [first], when: async () => boom() }),
+      "when must return true or false, at once; it returned Promise",
+    ],
     ["args throws", (p, first) => p.add(echo, { name: "odd", deps: [first], args: () => boom() }), "boom"],
-    ["args returns no tuple", (p, first) => addTo(p, echo, { name: "odd", deps: [first], args: () => "a" }), 'args must return the tuple of arguments as an array; it returned "a"'],
-    ["args is async", (p, first) => addTo(p, echo, { name: "odd", deps: [first], args: async () => [1] }), "args must return the tuple of arguments as an array; it returned Promise"],
-    ["args is async and rejects", (p, first) => addTo(p, echo, { name: "odd", deps: [first], args: async () => boom() }), "args must return the tuple of arguments as an array; it returned Promise"],
-    ["up of a node that is no dependency", (p, first, other) => addTo(p, echo, { name: "odd", deps: [first], args: (up: (node: PipelineNode) => unknown) => [up(other)] }), 'node "odd" reads "other", which is not one of its deps. Add it there.'],
-    ["up of a node that does not exist", (p, first) => addTo(p, echo, { name: "odd", deps: [first], when: (up: (node: unknown) => unknown) => up({ name: "frist" }) }), 'the pipeline has no node named "frist". Did you mean "first"?'],
-    ["up of no node at all", (p, first) => addTo(p, echo, { name: "odd", deps: [first], args: (up: (node: unknown) => unknown) => [up(undefined)] }), "up takes a node of this pipeline; found undefined"],
+    [
+      "args returns no tuple",
+      (p, first) => addTo(p, echo, { name: "odd", deps: [first], args: () => "a" }),
+      'args must return the tuple of arguments as an array; it returned "a"',
+    ],
+    [
+      "args is async",
+      (p, first) => addTo(p, echo, { name: "odd", deps: [first], args: async () => [1] }),
+      "args must return the tuple of arguments as an array; it returned Promise",
+    ],
+    [
+      "args is async and rejects",
+      (p, first) => addTo(p, echo, { name: "odd", deps: [first], args: async () => boom() }),
+      "args must return the tuple of arguments as an array; it returned Promise",
+    ],
+    [
+      "up of a node that is no dependency",
+      (p, first, other) => addTo(p, echo, { name: "odd", deps: [first], args: (up: (node: PipelineNode) => unknown) => [up(other)] }),
+      'node "odd" reads "other", which is not one of its deps. Add it there.',
+    ],
+    [
+      "up of a node that does not exist",
+      (p, first) => addTo(p, echo, { name: "odd", deps: [first], when: (up: (node: unknown) => unknown) => up({ name: "frist" }) }),
+      'the pipeline has no node named "frist". Did you mean "first"?',
+    ],
+    [
+      "up of no node at all",
+      (p, first) => addTo(p, echo, { name: "odd", deps: [first], args: (up: (node: unknown) => unknown) => [up(undefined)] }),
+      "up takes a node of this pipeline; found undefined",
+    ],
   ];
 
   it.each(cases)("fails that node alone, at once and for good: %s", async (_what, add, message) => {
@@ -89,7 +129,10 @@ describe("when", () => {
     expect(await run.wait({ timeout: "1s" })).toMatchObject({ status: "succeeded" });
     const nodes = await nodesOf(stage, run);
     expect(nodes["second"]).toMatchObject({ status: "skipped", failure: { kind: "condition_false", message: "its condition (when) was false" } });
-    expect(nodes["third"]).toMatchObject({ status: "skipped", failure: { kind: "condition_false", message: expect.stringContaining("what it depends on was skipped: second (skipped, ") } });
+    expect(nodes["third"]).toMatchObject({
+      status: "skipped",
+      failure: { kind: "condition_false", message: expect.stringContaining("what it depends on was skipped: second (skipped, ") },
+    });
     expect(nodes["last"]).toMatchObject({ status: "succeeded", outcome: [undefined, 0] });
     expect((await stage.controller.history(nodes["second"]?.taskId ?? "")).map(({ to, trigger }) => [to, trigger])).toEqual([
       ["blocked", "pipeline:waits"],
@@ -153,7 +196,10 @@ describe("values between nodes", () => {
     expect(await run.wait({ timeout: "1s" })).toMatchObject({ status: "succeeded" });
     expect(seen).toEqual([shared]);
     expect(seen[0]).toBe(shared);
-    expect(await nodesOf(stage, run)).toMatchObject({ make: { outcomeMissing: expect.stringContaining("outcome.callback") }, use: { status: "succeeded", outcome: 7 } });
+    expect(await nodesOf(stage, run)).toMatchObject({
+      make: { outcomeMissing: expect.stringContaining("outcome.callback") },
+      use: { status: "succeeded", outcome: 7 },
+    });
   });
 
   it("are read by name through ctx.upstream as well, direct upstreams only", async () => {

@@ -15,7 +15,9 @@ async function endAs(ctx: TaskContext, outcome: Outcome): Promise<string> {
       throw new Error("told to");
     case "lost":
       return await gate<string>().opened;
-    default:
+    case "cancelled":
+    case "stopped":
+    case "skipped":
       await new Promise<void>((resolve) => ctx.signal.addEventListener("abort", () => resolve()));
       await ctx.checkpoint();
       return "not reached";
@@ -64,7 +66,9 @@ describe.each(["cancel", "skip"] as const)("a node below two that have ended (on
     const node = nodes[2];
     if (verdict === "ready") {
       // With any_succeeded it starts before the second has ended.
-      const values = outcomes.map((outcome, index) => (outcome === "succeeded" && (join !== "any_succeeded" || index === outcomes.indexOf("succeeded")) ? "a value" : undefined));
+      const values = outcomes.map((outcome, index) =>
+        outcome === "succeeded" && (join !== "any_succeeded" || index === outcomes.indexOf("succeeded")) ? "a value" : undefined,
+      );
       expect(node).toMatchObject({ status: "succeeded", outcome: values });
     } else if (typeof verdict === "object" && verdict.unmet === "skipped") {
       expect(node).toMatchObject({ status: "skipped", attempt: 0, failure: { kind: "condition_false", message: expect.stringContaining("(skipped, ") } });

@@ -16,7 +16,10 @@ async function aborted(signal: AbortSignal): Promise<never> {
 }
 
 /** `good` and `bad` nodes side by side, each let go by its own gate. */
-async function sideBySide(onFailure: AggregationPolicy, count: number): Promise<Stage & { readonly run: RunHandle; readonly end: (node: number, well: boolean) => Promise<void> }> {
+async function sideBySide(
+  onFailure: AggregationPolicy,
+  count: number,
+): Promise<Stage & { readonly run: RunHandle; readonly end: (node: number, well: boolean) => Promise<void> }> {
   const gates = Array.from({ length: count }, () => gate());
   const waits = task({ name: "waits" }, async (ctx, index: number) => await Promise.race([gates[index]?.opened, aborted(ctx.signal)]));
   const wide = definePipeline("wide", { onFailure }, (p) => {
@@ -57,7 +60,8 @@ describe("failFast", () => {
       "below-running": "cancelled",
       "after-all": "cancelled",
     });
-    const triggerOf = async (name: string): Promise<unknown> => (await stage.controller.history(run.graph().find((node) => node.name === name)?.taskId ?? "")).find(({ to }) => to === "cancelled" || to === "stopping");
+    const triggerOf = async (name: string): Promise<unknown> =>
+      (await stage.controller.history(run.graph().find((node) => node.name === name)?.taskId ?? "")).find(({ to }) => to === "cancelled" || to === "stopping");
     expect(await triggerOf("beside-bad")).toMatchObject({ trigger: "pipeline:dependency-failed", actor: "system" });
     expect(await triggerOf("below-bad")).toMatchObject({ trigger: "pipeline:dependency-failed" });
     expect(await triggerOf("running")).toMatchObject({ to: "stopping", trigger: "pipeline:fail-fast", actor: "system", reason: 'node "bad" failed' });
@@ -67,7 +71,12 @@ describe("failFast", () => {
       status: "failed",
       total: 7,
       counts: { succeeded: 1, failed: 1, cancelled: 5, running: 0 },
-      firstFailure: { node: "bad", status: "failed", failure: { message: "no" }, affected: expect.toSatisfy((names: string[]) => names.toSorted().join() === "below-bad,beside-bad") },
+      firstFailure: {
+        node: "bad",
+        status: "failed",
+        failure: { message: "no" },
+        affected: expect.toSatisfy((names: string[]) => names.toSorted().join() === "below-bad,beside-bad"),
+      },
     });
   });
 
@@ -163,7 +172,11 @@ describe("quorum", () => {
     expect(await wide.run.wait({ timeout: 0 })).toMatchObject({ status: "failed" });
     expect(statuses(wide.run)).toEqual({ "node-0": "failed", "node-1": "failed", "node-2": "cancelled", "node-3": "cancelled" });
     const history = await wide.controller.history(wide.run.graph()[2]?.taskId ?? "");
-    expect(history.at(-2)).toMatchObject({ to: "stopping", trigger: "pipeline:quorum-unreachable", reason: "0 succeeded and 2 have not ended: too few for the quorum" });
+    expect(history.at(-2)).toMatchObject({
+      to: "stopping",
+      trigger: "pipeline:quorum-unreachable",
+      reason: "0 succeeded and 2 have not ended: too few for the quorum",
+    });
   });
 
   it("of more nodes than there are is refused before anything is stored", async () => {
@@ -172,7 +185,10 @@ describe("quorum", () => {
       p.add(tick, { name: "tock" });
     });
     await using stage = await openStage({ pipelines: [two] });
-    await expect(stage.controller.startRun(two)).rejects.toMatchObject({ code: "CONFIGURATION", message: expect.stringContaining("quorum(3) can never be met: the pipeline has 2 nodes") });
+    await expect(stage.controller.startRun(two)).rejects.toMatchObject({
+      code: "CONFIGURATION",
+      message: expect.stringContaining("quorum(3) can never be met: the pipeline has 2 nodes"),
+    });
     expect(await stage.controller.list()).toMatchObject({ items: [] });
   });
 });

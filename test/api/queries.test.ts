@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ConfigurationError, constant, definePipeline, task, TASK_STATUSES, VERBS } from "../../src/index.ts";
 import type { Verb } from "../../src/index.ts";
-import { gate, listen, openStage } from "./stage.ts";
+import { call, gate, listen, openStage } from "./stage.ts";
 
 const echo = task({ name: "echo" }, (_ctx, value?: unknown) => value);
 const fails = task({ name: "fails", tags: ["bad"] }, () => {
@@ -68,7 +68,7 @@ describe("list and stats", () => {
     [[], "query must be a plain object"],
   ])("refuse the query %o", async (query, message) => {
     await using stage = await openStage({ tasks: [echo] });
-    const problem: unknown = await Reflect.apply(stage.controller.list, stage.controller, [query]).catch((error: unknown) => error);
+    const problem: unknown = await call(stage.controller, "list", [query]).catch((error: unknown) => error);
     expect(problem).toBeInstanceOf(ConfigurationError);
     expect(problem).toHaveProperty("message", expect.stringContaining(message));
   });
@@ -150,7 +150,7 @@ describe("can", () => {
     expect(await answers(can(failed.id))).toEqual(["retry", "skip", "reset"]);
     expect(await controller.can(failed.id, "stop")).toEqual({ allowed: false, reason: 'a task that is failed cannot be given "stop"' });
     expect((await controller.history(failed.id)).map(({ to }) => to)).toEqual(["queued", "starting", "running", "failed"]);
-    await expect(Reflect.apply(controller.can, controller, [failed.id, "halt"])).rejects.toThrow('can: verb must be one of "start"');
+    await expect(call(controller, "can", [failed.id, "halt"])).rejects.toThrow('can: verb must be one of "start"');
   });
 
   it("says no to a retry that the verb would refuse: the run of the node has ended", async () => {
@@ -160,7 +160,10 @@ describe("can", () => {
     await run.wait({ timeout: "1s" });
     const taskId = run.graph()[0]?.taskId ?? "";
     expect(await stage.controller.can(taskId, "retry")).toEqual({ allowed: false, reason: expect.stringContaining("the run it belongs to has ended") });
-    await expect(stage.controller.retry(taskId)).rejects.toMatchObject({ code: "INVALID_TRANSITION", message: expect.stringContaining("the run it belongs to has ended") });
+    await expect(stage.controller.retry(taskId)).rejects.toMatchObject({
+      code: "INVALID_TRANSITION",
+      message: expect.stringContaining("the run it belongs to has ended"),
+    });
   });
 });
 
@@ -183,7 +186,7 @@ describe("the options of verbs", () => {
     await using stage = await openStage({ tasks: [fails] });
     const { controller } = stage;
     const { id } = await controller.submit(fails);
-    const problem: unknown = await Reflect.apply(controller[verb], controller, [id, options]).catch((error: unknown) => error);
+    const problem: unknown = await call(controller, verb, [id, options]).catch((error: unknown) => error);
     expect(problem).toBeInstanceOf(ConfigurationError);
     expect(problem).toHaveProperty("message", expect.stringContaining(message));
   });

@@ -59,7 +59,12 @@ describe("result of a task that failed", () => {
     await using stage = await openStage({ tasks: [throws] });
     const handle = await stage.controller.submit(throws);
     const problem: unknown = await handle.result().catch((error: unknown) => error);
-    expect(problem).toMatchObject({ code: "TASK_EXECUTION", name: "TaskExecutionError", failure: { kind: "exception" }, message: expect.stringContaining(message) });
+    expect(problem).toMatchObject({
+      code: "TASK_EXECUTION",
+      name: "TaskExecutionError",
+      failure: { kind: "exception" },
+      message: expect.stringContaining(message),
+    });
     expect(problem).toHaveProperty("message", expect.stringContaining(`task ${handle.id} ("throws") failed (exception): `));
     expect(problem instanceof Error && problem.cause).toBe(thrown);
   });
@@ -111,7 +116,11 @@ describe("result of a task that failed", () => {
     const handle = await stage.controller.submit(slow);
     const ended = handle.result().catch((error: unknown) => error);
     await stage.clock.advance("2s");
-    expect(await ended).toMatchObject({ code: "TASK_EXECUTION", failure: { kind: "timeout_attempt" }, message: expect.stringMatching(/the attempt ran longer than 1 ?s/) });
+    expect(await ended).toMatchObject({
+      code: "TASK_EXECUTION",
+      failure: { kind: "timeout_attempt" },
+      message: expect.stringMatching(/the attempt ran longer than 1 ?s/),
+    });
   });
 });
 

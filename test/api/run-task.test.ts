@@ -112,7 +112,10 @@ describe("runTask", () => {
   ])("refuses %o, and leaves nothing behind", async (options, message) => {
     const { expectNothingLeft } = before();
     const tick = task({ name: "tick" }, () => 1);
-    await expect(Reflect.apply(runTask, undefined, [tick, [], options])).rejects.toMatchObject({ code: "CONFIGURATION", message: expect.stringContaining(message) });
+    await expect(Reflect.apply(runTask, undefined, [tick, [], options])).rejects.toMatchObject({
+      code: "CONFIGURATION",
+      message: expect.stringContaining(message),
+    });
     await expectNothingLeft();
   });
 

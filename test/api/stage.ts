@@ -48,3 +48,15 @@ export async function listen(ctx: TaskContext, clock: FakeClock): Promise<never>
     await new Promise<void>((resolve) => void clock.setTimer(10, resolve));
   }
 }
+
+/** Calls a method as a caller without types may. */
+export function callNow(object: object, method: string, args: readonly unknown[]): unknown {
+  const member: unknown = Reflect.get(object, method);
+  if (typeof member !== "function") throw new TypeError(`there is no method ${method}`);
+  return Reflect.apply(member, object, args);
+}
+
+/** The same for one that answers with a promise. */
+export async function call(object: object, method: string, args: readonly unknown[]): Promise<unknown> {
+  return await callNow(object, method, args);
+}

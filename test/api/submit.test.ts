@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ConfigurationError, constant, memoryStore, task, UnknownName } from "../../src/index.ts";
-import { gate, openStage } from "./stage.ts";
+import { call, gate, openStage } from "./stage.ts";
 
 const sum = task({ name: "sum" }, (_ctx, a: number, b: number) => a + b);
 const echo = task({ name: "echo" }, (_ctx, value?: unknown) => value);
@@ -30,8 +30,8 @@ describe("which task", () => {
 
   it.each([[undefined], [null], [7], [{}], [{ name: 7 }]])("refuses %o for a task", async (asked) => {
     await using stage = await openStage({ tasks: [sum] });
-    await expect(Reflect.apply(stage.controller.submit, stage.controller, [asked])).rejects.toThrow("expected a task or its name; found");
-    await expect(Reflect.apply(stage.controller.startRun, stage.controller, [asked])).rejects.toThrow("expected a pipeline or its name; found");
+    await expect(call(stage.controller, "submit", [asked])).rejects.toThrow("expected a task or its name; found");
+    await expect(call(stage.controller, "startRun", [asked])).rejects.toThrow("expected a pipeline or its name; found");
   });
 });
 
@@ -47,7 +47,7 @@ describe("options", () => {
     ["high", "submit must be a plain object"],
   ])("refuses %o", async (options, message) => {
     await using stage = await openStage({ tasks: [echo] });
-    const problem: unknown = await Reflect.apply(stage.controller.submit, stage.controller, [echo, [], options]).catch((error: unknown) => error);
+    const problem: unknown = await call(stage.controller, "submit", [echo, [], options]).catch((error: unknown) => error);
     expect(problem).toBeInstanceOf(ConfigurationError);
     expect(problem).toHaveProperty("message", expect.stringContaining(message));
     expect(await stage.controller.list()).toMatchObject({ items: [] });
@@ -109,7 +109,7 @@ describe("options", () => {
 describe("arguments", () => {
   it.each([[1], ["a"], [{ 0: 1, length: 1 }], [null], [new Set([1])]])("refuses %o for the tuple", async (args) => {
     await using stage = await openStage({ tasks: [echo] });
-    await expect(Reflect.apply(stage.controller.submit, stage.controller, [echo, args])).rejects.toThrow('"echo": the arguments must be given as an array');
+    await expect(call(stage.controller, "submit", [echo, args])).rejects.toThrow('"echo": the arguments must be given as an array');
   });
 
   it.each([

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { constant, Controller, definePipeline, task } from "../../src/index.ts";
 import type { RunHandle, TaskHandle } from "../../src/index.ts";
-import { gate, listen, openStage } from "./stage.ts";
+import { call, gate, listen, openStage } from "./stage.ts";
 
 const echo = task({ name: "echo" }, (_ctx, value?: unknown) => value);
 const fails = task({ name: "fails" }, () => {
@@ -25,7 +25,7 @@ describe("wait", () => {
       [handle, [options]],
       [stage.controller, [handle.id, options]],
     ] as const) {
-      await expect(Reflect.apply(object.wait, object, args)).rejects.toMatchObject({ code: "CONFIGURATION", message: expect.stringContaining(message) });
+      await expect(call(object, "wait", args)).rejects.toMatchObject({ code: "CONFIGURATION", message: expect.stringContaining(message) });
     }
   });
 
@@ -69,7 +69,10 @@ describe("wait", () => {
     await using stage = await openStage({ tasks: [fails] });
     const handle = await stage.controller.submit(fails);
     const waits = [handle.wait({ for: "succeeded", timeout: "none" }), handle.wait({ for: "paused", timeout: "none" })];
-    await expect(waits[0]).rejects.toMatchObject({ code: "WAIT_IMPOSSIBLE", message: expect.stringContaining('ended failed, so "succeeded" cannot come any more') });
+    await expect(waits[0]).rejects.toMatchObject({
+      code: "WAIT_IMPOSSIBLE",
+      message: expect.stringContaining('ended failed, so "succeeded" cannot come any more'),
+    });
     await expect(waits[1]).rejects.toMatchObject({ code: "WAIT_IMPOSSIBLE" });
     await expect(handle.wait({ for: "running", timeout: "none" })).rejects.toMatchObject({ code: "WAIT_IMPOSSIBLE" });
   });
@@ -148,7 +151,10 @@ describe("a task that asks for its own end", () => {
     const run = await stage.controller.startRun(alone);
     mine.open(run);
     expect(await run.wait({ timeout: "1s" })).toMatchObject({ status: "failed" });
-    expect(run.summary().firstFailure?.failure).toMatchObject({ name: "Deadlock", message: expect.stringContaining(`asked for "${verb}" of run ${run.id}, which it belongs to`) });
+    expect(run.summary().firstFailure?.failure).toMatchObject({
+      name: "Deadlock",
+      message: expect.stringContaining(`asked for "${verb}" of run ${run.id}, which it belongs to`),
+    });
   });
 });
 
@@ -164,7 +170,11 @@ describe("a controller in an `await using`", () => {
       const running = await controller.submit(busy);
       const queued = await controller.submit(echo);
       await running.wait({ for: "running", timeout: "none" });
-      ends.push(running.wait({ timeout: "none" }), queued.wait({ timeout: "none" }), queued.result().catch((error: unknown) => error));
+      ends.push(
+        running.wait({ timeout: "none" }),
+        queued.wait({ timeout: "none" }),
+        queued.result().catch((error: unknown) => error),
+      );
     }
     expect(await Promise.all(ends)).toMatchObject([{ status: "stopped" }, { status: "cancelled" }, { code: "TASK_CANCELLED" }]);
   });

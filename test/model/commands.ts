@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { TaskError } from "../../src/index.ts";
 import type { TaskSnapshot } from "../../src/index.ts";
 import { effectOf } from "./rules.ts";
 import type { AskedVerb } from "./rules.ts";
@@ -83,7 +84,7 @@ class AskTask implements Command {
     const effect = await this.#expected(world, before);
     const can = await world.controller.can(taskId, this.#verb);
     const answered = this.#ask(world, taskId);
-    let code: unknown = null;
+    let code: string | null = null;
     answered.catch((error: unknown) => (code = codeOf(error)));
     world.ask(`${String(this)} on ${taskId}`, answered);
     await world.clock.advance(0);
@@ -93,8 +94,10 @@ class AskTask implements Command {
     const expected = effect === "no" ? "INVALID_TRANSITION" : effect;
     // Asked again, a shorter grace may be over at once.
     const isTightened = before.status === "stopping" && effect === "=" && this.#ms === 0 && did === "lost";
-    if (did !== expected && !isTightened) world.wrong.push(`${this.#verb} of a task that is ${before.status} (paused from ${before.pausedFrom}): ${String(did)} instead of ${expected}`);
-    if (code !== null && after.statusVersion !== before.statusVersion) world.wrong.push(`${this.#verb} was refused, and yet ${before.status} became ${after.status}`);
+    if (did !== expected && !isTightened)
+      world.wrong.push(`${this.#verb} of a task that is ${before.status} (paused from ${before.pausedFrom}): ${did} instead of ${expected}`);
+    if (code !== null && after.statusVersion !== before.statusVersion)
+      world.wrong.push(`${this.#verb} was refused, and yet ${before.status} became ${after.status}`);
     const isForced = this.#force && effect !== "CARRIER_ABANDONED" && before.abandonedBy !== null;
     if (!isForced && can.allowed === (code !== null)) world.wrong.push(`can("${this.#verb}") of ${before.status} said ${can.allowed}`);
     await world.inspect();
@@ -118,7 +121,8 @@ class AskTask implements Command {
         return controller.pause(taskId, { timeout: this.#ms });
       case "retry":
         return controller.retry(taskId, { force: this.#force });
-      default:
+      case "start":
+      case "resume":
         return controller[this.#verb](taskId);
     }
   }
@@ -237,8 +241,8 @@ class InOneBreath implements Command {
   }
 }
 
-function codeOf(error: unknown): unknown {
-  return typeof error === "object" && error !== null && "code" in error ? error.code : error;
+function codeOf(error: unknown): string {
+  return error instanceof TaskError ? error.code : String(error);
 }
 
 const kind: fc.Arbitrary<Kind> = fc.record({ heeds: fc.boolean(), tagged: fc.boolean(), maxAttempts: fc.integer({ min: 1, max: 2 }), isTimed: fc.boolean() });
@@ -264,7 +268,9 @@ export const anyCommands = fc.commands<Past, World, boolean>(
     fc.tuple(fc.constantFrom<Order>("checkpoint", "checkpoint", "return", "return", "throw"), pick).map((args) => new Tell(...args)),
     fc.tuple(fc.constantFrom<Order>("checkpoint", "return", "throw"), pick).map((args) => new Tell(...args)),
     fc.constantFrom(1, 100, 600, 11_000).map((each) => new Advance(each)),
-    fc.tuple(fc.array(verb, { minLength: 1, maxLength: 3 }), pick, fc.constantFrom<Order | null>(null, "checkpoint", "return", "throw"), fc.boolean()).map((args) => new InOneBreath(...args)),
+    fc
+      .tuple(fc.array(verb, { minLength: 1, maxLength: 3 }), pick, fc.constantFrom<Order | null>(null, "checkpoint", "return", "throw"), fc.boolean())
+      .map((args) => new InOneBreath(...args)),
   ],
   { maxCommands: 40, size: "max" },
 );

@@ -67,6 +67,7 @@ export function brokenStory(row: TaskSnapshot, history: readonly TaskStatusChang
   const wrong: string[] = [];
   let status: TaskStatus = "pending";
   let attempts = 0;
+  let askedTo = "";
   for (const [index, step] of history.entries()) {
     const what = `step ${index + 1} (${step.from} → ${step.to})`;
     if (step.from !== status) wrong.push(`${what} does not begin where the one before ended: ${status}`);
@@ -74,6 +75,8 @@ export function brokenStory(row: TaskSnapshot, history: readonly TaskStatusChang
     const isRevival = step.kind === "revive" && step.to === "queued" && ["failed", "stopped", "cancelled", "lost"].includes(step.from);
     if (!isRevival && !NEXT[step.from].split(" ").includes(step.to)) wrong.push(`${what} is not allowed`);
     if (step.to === "starting") attempts += 1;
+    if (step.to === "stopping") askedTo = step.trigger === "user:stop" || step.trigger === "controller:close" ? "stopped" : "cancelled";
+    if (step.from === "stopping" && (step.to === "stopped" || step.to === "cancelled") && step.to !== askedTo) wrong.push(`${what} was to be ${askedTo}`);
     if (step.attempt !== attempts) wrong.push(`${what} says attempt ${step.attempt} instead of ${attempts}`);
     status = step.to;
   }

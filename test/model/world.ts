@@ -138,7 +138,8 @@ export class World {
     for (const run of this.runs) this.#inspectRun(run, (await run.snapshot()).status, rows);
     for (const row of rows) {
       const isRunning = this.bodies.some((body) => !body.isOver && body.ctx.taskId === row.taskId && body.ctx.attempt === row.attempt);
-      if (isOccupied(row) !== isRunning && row.abandonedBy === null) this.wrong.push(`task ${row.taskId} is ${row.status}, its body ${isRunning ? "runs" : "does not run"}`);
+      if (isOccupied(row) !== isRunning && row.abandonedBy === null)
+        this.wrong.push(`task ${row.taskId} is ${row.status}, its body ${isRunning ? "runs" : "does not run"}`);
     }
   }
 
@@ -185,8 +186,10 @@ export class World {
   #inspectRun(run: RunHandle, status: string, rows: readonly TaskSnapshot[]): void {
     const nodes = rows.filter(({ pipelineRunId }) => pipelineRunId === run.id);
     const isEnded = ["succeeded", "failed", "stopped", "cancelled"].includes(status);
-    if (isEnded !== nodes.every((node) => isOver(node.status))) this.wrong.push(`run ${run.id} is ${status}, its nodes ${nodes.map((node) => node.status).join(", ")}`);
-    if (!isEnded && nodes.every((node) => isOver(node.status) || node.status === "blocked")) this.wrong.push(`run ${run.id} stands still: ${nodes.map((node) => node.status).join(", ")}`);
+    if (isEnded !== nodes.every((node) => isOver(node.status)))
+      this.wrong.push(`run ${run.id} is ${status}, its nodes ${nodes.map((node) => node.status).join(", ")}`);
+    if (!isEnded && nodes.every((node) => isOver(node.status) || node.status === "blocked"))
+      this.wrong.push(`run ${run.id} stands still: ${nodes.map((node) => node.status).join(", ")}`);
     const drawn = run.graph().map((node) => node.status);
     if (drawn.join() !== nodes.map((node) => node.status).join()) this.wrong.push(`run ${run.id} draws ${drawn.join(", ")}`);
   }

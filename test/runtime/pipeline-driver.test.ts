@@ -27,8 +27,20 @@ interface Node {
 /** A plan made by hand: each node by its name. */
 function planOf(nodes: Readonly<Record<string, Node>>, aggregation: AggregationPolicy = failFast()): RunPlan {
   const entries = Object.entries(nodes);
-  const specs = entries.map(([name, { deps = [], join = "all_succeeded" }]) => ({ name, deps, join, onUpstreamFailure: "cancel" as const, kind: "task" as const }));
-  const plans = entries.map(([name, { run = () => name, args = [], when = null }]) => ({ name, definition: submission(run).definition, priority: 0, args, when }));
+  const specs = entries.map(([name, { deps = [], join = "all_succeeded" }]) => ({
+    name,
+    deps,
+    join,
+    onUpstreamFailure: "cancel" as const,
+    kind: "task" as const,
+  }));
+  const plans = entries.map(([name, { run = () => name, args = [], when = null }]) => ({
+    name,
+    definition: submission(run).definition,
+    priority: 0,
+    args,
+    when,
+  }));
   return { pipeline: "by-hand", params: [], graph: buildGraph(specs), nodes: plans, aggregation, priority: 0 };
 }
 
@@ -51,7 +63,9 @@ describe("a run that has ended", () => {
     expect(driver.run.status).toBe("stopping");
     expect(driver.storedRun.status).toBe("running");
     await rig.settle();
-    const steps = rig.events.flatMap((event) => (event.type === "PipelineRunStatusChanged" ? [[event.from, event.to, event.trigger, event.actor, event.reason, event.version]] : []));
+    const steps = rig.events.flatMap((event) =>
+      event.type === "PipelineRunStatusChanged" ? [[event.from, event.to, event.trigger, event.actor, event.reason, event.version]] : [],
+    );
     expect(steps).toEqual([
       ["pending", "running", "user:start", "system", null, 1],
       ["running", "stopping", "user:stop", "ada", "enough", 2],
@@ -120,12 +134,10 @@ describe("a run that cannot be stored", () => {
 describe("arguments and conditions", () => {
   test("are worked out once, in the order of the nodes, when the join is met", async () => {
     const order: string[] = [];
-    const note =
-      (word: string, answer: unknown) =>
-      (): unknown => {
-        order.push(word);
-        return answer;
-      };
+    const note = (word: string, answer: unknown) => (): unknown => {
+      order.push(word);
+      return answer;
+    };
     const driver = await rig.engine.startRun(
       planOf({
         a: { when: note("a when", true), args: note("a args", []) as NodePlan["args"] },
@@ -196,7 +208,9 @@ describe("a revived node", () => {
 });
 
 test.each([20_000])("a chain of %i false conditions is a queue, not a recursion", async (length) => {
-  const nodes = Object.fromEntries(Array.from({ length }, (_, index): [string, Node] => [`n${index}`, index === 0 ? { when: () => false } : { deps: [`n${index - 1}`] }]));
+  const nodes = Object.fromEntries(
+    Array.from({ length }, (_, index): [string, Node] => [`n${index}`, index === 0 ? { when: () => false } : { deps: [`n${index - 1}`] }]),
+  );
   const driver = await rig.engine.startRun(planOf(nodes));
   expect(await driver.ended()).toMatchObject({ status: "succeeded", nodeCount: length });
   expect(new Set(statuses(driver))).toEqual(new Set(["skipped"]));
