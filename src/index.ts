@@ -31,7 +31,7 @@ export type { ParsedArgs, SchemaResult, StandardSchema, TupleSchema } from "./ap
 export { task } from "./api/task.ts";
 export type { AnyTask, ArgsThen, Task, TaskOptions, TaskResult } from "./api/task.ts";
 export { TaskHandle } from "./api/task-handle.ts";
-export type { AttemptRecord } from "./core/attempt.ts";
+export type { AttemptRecord, AttemptTimes } from "./core/attempt.ts";
 export type { Duration } from "./core/duration.ts";
 export * from "./core/errors.ts";
 export { EVENT_TYPES, WARNING_CODES } from "./core/events.ts";
@@ -46,10 +46,22 @@ export type { RetryPolicy } from "./core/policies/retry.ts";
 export type { Backoff, BackoffFunction } from "./core/policies/backoff.ts";
 export type { ConcurrencyPolicy } from "./core/policies/concurrency.ts";
 export type { TimeoutPolicy } from "./core/policies/timeout.ts";
+export type { CarrierOptions, ProcessOptions, ThreadOptions } from "./api/carrier-options.ts";
+export type {
+  CarriedTask,
+  CarrierReports,
+  ExecutionHandle,
+  Executor,
+  ExecutorSupports,
+  LaunchRequest,
+  Settlement,
+  StopRequest,
+  TaskBody,
+} from "./core/ports/executor.ts";
 export type { Clock, Timer } from "./core/ports/clock.ts";
 export type { Logger } from "./core/ports/logger.ts";
 export type * from "./core/ports/store.ts";
-export type { TaskContext, TaskLog } from "./core/ports/task-context.ts";
+export type { Artifacts, TaskContext, TaskLog, TrackOptions } from "./core/ports/task-context.ts";
 export type { Progress, ProgressReport } from "./core/progress.ts";
 export type { RunSnapshot } from "./core/run.ts";
 export type { TaskSnapshot } from "./core/snapshot.ts";

@@ -23,6 +23,7 @@ import { planRun } from "./plan-run.ts";
 import { readQuery } from "./query.ts";
 import { Registry } from "./registry.ts";
 import { RunHandle } from "./run-handle.ts";
+import { storableOverrides } from "./storable-overrides.ts";
 import { resolveTask } from "./task.ts";
 import type { ArgsThen, Task } from "./task.ts";
 import { TaskControls } from "./task-controls.ts";
@@ -58,7 +59,7 @@ export class Controller {
   private constructor(engine: Engine, registry: Registry, defaultPriority: number) {
     this.#engine = engine;
     this.#registry = registry;
-    this.#controls = new TaskControls(engine, (name) => registry.definition(name));
+    this.#controls = new TaskControls(engine, (name, overrides) => registry.definition(name, overrides));
     this.#defaultPriority = defaultPriority;
   }
 
@@ -109,11 +110,12 @@ export class Controller {
     const { priority, retry, timeout, tags } = checkOptions(options, SUBMIT_KEYS, "submit");
     // Checked once, when it was registered; again only where something is put in the place of its own options.
     const isAsDefined = retry === undefined && timeout === undefined && tags === undefined;
-    const definition = isAsDefined ? this.#registry.definition(task.name) : resolveTask(task, { retry, timeout, tags });
+    const definition = isAsDefined ? this.#registry.definition(task.name, null) : resolveTask(task, { retry, timeout, tags });
     const cell = await this.#engine.submit({
       definition,
       args: await checkInput(task.name, task.options.input, checkArgs(args, task.name)),
       priority: readPriority(priority, "submit: priority", this.#defaultPriority),
+      overrides: isAsDefined ? null : storableOverrides({ retry, timeout, tags }),
     });
     return new TaskHandle(this.#controls, cell);
   }

@@ -1,6 +1,6 @@
 import { describeValue } from "../core/describe-value.ts";
 import { ConfigurationError, UnknownName } from "../core/errors.ts";
-import { isList } from "../core/options.ts";
+import { checkOptions, isList } from "../core/options.ts";
 import { nearestNames } from "../core/nearest.ts";
 import type { TaskDefinition } from "../runtime/task-definition.ts";
 import type { AnyPipeline } from "./pipeline.ts";
@@ -63,11 +63,17 @@ export class Registry {
     return pipeline;
   }
 
-  /** The definition of a stored task, by its name. */
-  definition(name: string): TaskDefinition {
-    const entry = this.#tasks.get(name) ?? this.#nodeTasks.get(name);
+  /**
+   * The definition of a task by its name, with what its submit put in place of its own options.
+   * @param overrides as stored; `null`: nothing
+   */
+  definition(name: string, overrides: unknown): TaskDefinition {
+    const registered = this.#tasks.get(name);
+    const entry = registered ?? this.#nodeTasks.get(name);
     if (entry === undefined) throw new UnknownName("task", name, nearestNames(name, this.#tasks.keys()));
-    return entry.definition;
+    if (overrides === null || registered === undefined) return entry.definition;
+    const { retry, timeout, tags } = checkOptions(overrides, ["retry", "timeout", "tags"], `task "${name}": stored overrides`);
+    return resolveTask(registered.given, { retry, timeout, tags });
   }
 
   /** A node of a pipeline uses this task: two different ones must not share a name. */

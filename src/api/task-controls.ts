@@ -13,9 +13,9 @@ import { readEventOptions, readVerbOptions, readWaitOptions } from "./options.ts
 /** The verbs and questions about one task by its id: what handles and the controller share. */
 export class TaskControls {
   readonly #engine: Engine;
-  readonly #definitionOf: (name: string) => TaskDefinition;
+  readonly #definitionOf: (name: string, overrides: unknown) => TaskDefinition;
 
-  constructor(engine: Engine, definitionOf: (name: string) => TaskDefinition) {
+  constructor(engine: Engine, definitionOf: (name: string, overrides: unknown) => TaskDefinition) {
     this.#engine = engine;
     this.#definitionOf = definitionOf;
   }
@@ -71,7 +71,7 @@ export class TaskControls {
     if (verb === "retry" && isTerminal(snapshot.status) && snapshot.pipelineRunId !== null && this.#engine.run(snapshot.pipelineRunId) === undefined) {
       return { allowed: false, reason: "the run it belongs to has ended" };
     }
-    const supportsPause = this.#engine.executors.get(this.#definitionOf(snapshot.name).executor)?.supports.pause ?? false;
+    const supportsPause = this.#engine.executors.get(this.#definitionOf(snapshot.name, null).executor)?.supports.pause ?? false;
     return this.#engine.control.can(snapshot, verb, supportsPause);
   }
 

@@ -79,6 +79,8 @@ export interface Submission {
   readonly definition: TaskDefinition;
   readonly args: readonly unknown[];
   readonly priority: number;
+  /** What the submit put in place of the task's own options, as plain data: kept with the task. */
+  readonly overrides?: unknown;
 }
 
 /** Beyond the grace, how long `close` waits for a store that does not write. */
@@ -149,14 +151,14 @@ export class Engine {
   }
 
   /** Makes the task and puts it into the queue; resolves once it is stored. */
-  async submit({ definition, args, priority }: Submission): Promise<Cell> {
+  async submit({ definition, args, priority, overrides = null }: Submission): Promise<Cell> {
     this.#refuseWhenClosed();
     this.#checkExecutor(definition);
     const now = this.clock.now();
     const { retry, tags, name } = definition;
     const fresh = createSnapshot({ taskId: createId(randomBytes), name, createdAt: now, maxAttempts: retry.maxAttempts, tags, priority });
     const cell = new Cell({ definition, snapshot: fresh, args, place: null });
-    const creation = this.#creation(cell, "enqueue", now);
+    const creation = this.#creation(cell, "enqueue", now, overrides);
     await this.#make([cell], (stored) => this.#journal.create(creation, stored));
     // A close that came meanwhile has ended it already.
     if (cell.snapshot === creation.snapshot) this.#lifecycle.queue(cell);
@@ -227,7 +229,7 @@ export class Engine {
   }
 
   /** The task as memory, for a verb: an ended one is read back from the store. */
-  async cellOf(taskId: string, definitionOf: (name: string) => TaskDefinition): Promise<Cell> {
+  async cellOf(taskId: string, definitionOf: (name: string, overrides: unknown) => TaskDefinition): Promise<Cell> {
     const held = this.#lifecycle.get(taskId);
     if (held !== undefined) return held;
     const [row, payload] = await Promise.all([this.store.tasks.get(taskId), this.store.tasks.payload(taskId)]);
@@ -239,7 +241,7 @@ export class Engine {
       return node;
     }
     const place = row.pipelineRunId === null ? null : ENDED_RUN;
-    const cell = new Cell({ definition: definitionOf(row.name), snapshot: row, args: payload?.args, place });
+    const cell = new Cell({ definition: definitionOf(row.name, payload?.overrides ?? null), snapshot: row, args: payload?.args, place });
     cell.stored = row;
     return cell;
   }
@@ -349,12 +351,12 @@ export class Engine {
     for (const driver of this.#runs.values()) driver.dismiss(problem);
   }
 
-  #creation(cell: Cell, first: "enqueue" | "block", now: number): Parameters<Journal["create"]>[0] {
+  #creation(cell: Cell, first: "enqueue" | "block", now: number, overrides: unknown = null): Parameters<Journal["create"]>[0] {
     const created = createdEvent(cell.snapshot);
     const applied = apply(cell.snapshot, { type: first }, now);
     if (!applied.ok) throw applied.error;
     cell.snapshot = applied.snapshot;
-    return { snapshot: applied.snapshot, payload: { args: cell.args, overrides: null }, events: [created, ...eventsOf(applied, now)] };
+    return { snapshot: applied.snapshot, payload: { args: cell.args, overrides }, events: [created, ...eventsOf(applied, now)] };
   }
 
   #checkExecutor({ executor, name, module }: TaskDefinition): void {

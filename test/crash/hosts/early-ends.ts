@@ -1,6 +1,6 @@
 import { Controller, task } from "../../../src/index.ts";
 import { processEcho, threadEcho, processDeath } from "../../carriers/fixtures/deaths.ts";
-import { holdings } from "../support/holdings.ts";
+import { holdings, holdingsAfter, settleIn } from "../support/holdings.ts";
 import { say } from "../support/say.ts";
 
 // Tasks whose timeouts are a minute long end at once: no timer may keep this process.
@@ -14,6 +14,7 @@ const heedful = task({ name: "heedful" }, async (ctx) => {
   }
 });
 
+await settleIn();
 const before = holdings();
 const controller = await Controller.open({ tasks: [quick, broken, heedful, threadEcho, processEcho, processDeath], processes: { standby: 0 } });
 const handles = [
@@ -27,6 +28,7 @@ const handles = [
 await handles[2]?.stop({ grace: "60s" });
 const statuses = await Promise.all(handles.map(async (handle) => (await handle.wait({ timeout: "60s" })).status));
 await controller.close({ grace: "60s" });
+const after = await holdingsAfter(before);
 const closedAt = performance.now();
-say({ ends: { statuses, before: before.resources, after: process.getActiveResourcesInfo().toSorted() } });
+say({ ends: { statuses, before: before.resources, after: after.resources } });
 process.once("exit", () => say({ idleForMs: performance.now() - closedAt }));

@@ -1,11 +1,10 @@
-import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Controller, task } from "../../../src/index.ts";
 import type { TaskHandle } from "../../../src/index.ts";
 import { processDeath, threadDeath } from "../../carriers/fixtures/deaths.ts";
 import { asyncPuppet, inlinePuppet, processPuppet, threadPuppet } from "../../carriers/fixtures/puppets.ts";
 import type { Manner } from "../../carriers/fixtures/puppets.ts";
-import { holdings } from "../support/holdings.ts";
+import { holdings, holdingsAfter, settleIn } from "../support/holdings.ts";
 import { say } from "../support/say.ts";
 
 // A program that opens a controller, has something in flight in every phase on every carrier, closes it, and has nothing
@@ -17,15 +16,13 @@ const failing = task({ name: "failing", retry: { maxAttempts: 9, backoff: () => 
 const tasks = [inlinePuppet, asyncPuppet, threadPuppet, processPuppet, threadDeath, processDeath, failing];
 const stage = process.argv[2] ?? "";
 
-// The threads of the file system are made when they are first needed: that is not the library's doing.
-await Promise.all(Array.from({ length: 8 }, async () => await readFile(process.execPath.replace(/node$/, "node"), { flag: "r" }).then(() => undefined)));
+await settleIn();
 for (let round = 0; round < 2; round += 1) {
   const before = holdings();
   const statuses = await fillAndClose();
+  const after = await holdingsAfter(before);
   const closedAt = performance.now();
-  // What has been closed is let go of in the turns that follow.
-  await sleep(20);
-  say({ [`round ${round}`]: { before, after: holdings(), statuses } });
+  say({ [`round ${round}`]: { before, after, statuses } });
   if (round === 1) process.once("exit", () => say({ idleForMs: performance.now() - closedAt }));
 }
 

@@ -1,5 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+
+const SETTLED_AFTER_MS = 20;
 
 /** What a process holds that a library could have left in it. */
 export interface Holdings {
@@ -10,6 +15,21 @@ export interface Holdings {
   readonly resources: readonly string[];
   readonly listeners: Readonly<Record<string, number>>;
   readonly temporaryFolders: readonly string[];
+}
+
+/** Node makes its standard streams and the threads of the file system when they are first needed: that is no leak. */
+export async function settleIn(): Promise<void> {
+  for (const stream of [process.stdout, process.stderr]) stream.writable;
+  await Promise.all(Array.from({ length: 8 }, async () => await readFile("/proc/self/status")));
+  await sleep(SETTLED_AFTER_MS);
+}
+
+/** What was closed is let go of in the turns that follow: what is held then, or after a second. */
+export async function holdingsAfter(before: Holdings): Promise<Holdings> {
+  for (const until = performance.now() + 1_000; performance.now() < until; await sleep(SETTLED_AFTER_MS)) {
+    if (isDeepStrictEqual(holdings(), before)) break;
+  }
+  return holdings();
 }
 
 export function holdings(): Holdings {
