@@ -29,7 +29,7 @@ export { runTask } from "./api/run-task.ts";
 export type { RunTaskOptions, RunTaskRest } from "./api/run-task.ts";
 export type { ParsedArgs, SchemaResult, StandardSchema, TupleSchema } from "./api/standard-schema.ts";
 export { task } from "./api/task.ts";
-export type { AnyTask, ArgsThen, Task, TaskOptions, TaskResult } from "./api/task.ts";
+export type { AnyTask, CarrierChoice, OtherKind, ArgsThen, Task, TaskOptions, TaskResult } from "./api/task.ts";
 export { TaskHandle } from "./api/task-handle.ts";
 export type { AttemptRecord, AttemptTimes } from "./core/attempt.ts";
 export type { Duration } from "./core/duration.ts";

@@ -248,6 +248,7 @@ export class Attempt implements CarrierReports, LiveAttempt {
     const what = { start: "the launch took longer than", attempt: "the attempt ran longer than", idle: "the task showed no sign of life for" }[scope];
     this.timeout = { kind: `timeout_${scope}`, message: `${what} ${formatDuration(limitMs)}` };
     this.#pauseTimer?.cancel();
+    this.times.stopAskedAt ??= this.#parts.clock.now();
     this.#stopWish = { graceMs: scope === "start" ? 0 : DEFAULTS.timeoutGraceMs, message: this.timeout.message };
     this.#handle?.stop(this.#stopWish);
   }

@@ -1,7 +1,7 @@
 import type { AttemptTimes } from "../core/attempt.ts";
-import type { TaskEvent } from "../core/events.ts";
 import type { By } from "../core/lifecycle-events.ts";
 import type { TaskSnapshot } from "../core/snapshot.ts";
+import { Outbox } from "./outbox.ts";
 import type { TaskDefinition } from "./task-definition.ts";
 
 /** Waits for a task: told of each snapshot once it is stored, or that one could not be. */
@@ -52,10 +52,12 @@ export class Cell {
   saved: unknown;
   /** What the last attempt threw, while it is in memory: the `cause` of the error that `result` throws. */
   error: unknown;
+  /** Its last body was given up on while it was to stop: whoever asked for that does not want another attempt. */
+  lostInStop = false;
   /** Writes decided and not yet stored. */
   unstored = 0;
   /** What was said behind the latest of them and is published in that place: neither before its `running` nor after its end. */
-  readonly outbox: TaskEvent[] = [];
+  readonly outbox = new Outbox();
   readonly #watchers = new Set<CellWatcher>();
 
   constructor(parts: {

@@ -30,6 +30,7 @@ import { Lifecycle } from "./lifecycle.ts";
 import { LoopWatch } from "./loop-watch.ts";
 import type { LoopWatchOptions } from "./loop-watch.ts";
 import { PipelineDriver, runEvent } from "./pipeline-driver.ts";
+import { plannedRun } from "./run-plan.ts";
 import type { RunPlan } from "./run-plan.ts";
 import { randomBytes } from "./random-source.ts";
 import { Scheduler } from "./scheduler.ts";
@@ -170,7 +171,7 @@ export class Engine {
     this.#refuseWhenClosed();
     for (const node of plan.nodes) this.#checkExecutor(node.definition);
     const now = this.clock.now();
-    const pending = runSnapshot(plan, createId(randomBytes), now);
+    const pending = plannedRun(plan, createId(randomBytes), now);
     const run: RunSnapshot = { ...pending, status: "running", version: 1, startedAt: now };
     const parts = { clock: this.clock, journal: this.#journal, lifecycle: this.#lifecycle, control: this.control, owner: this.#owner };
     const driver = new PipelineDriver({ ...parts, forget: (ended) => this.#runs.delete(ended.run.runId) }, plan, run);
@@ -233,12 +234,16 @@ export class Engine {
     const held = this.#lifecycle.get(taskId);
     if (held !== undefined) return held;
     const [row, payload] = await Promise.all([this.store.tasks.get(taskId), this.store.tasks.payload(taskId)]);
+    // Somebody else, or its retry policy, may have revived it meanwhile.
+    const revived = this.#lifecycle.get(taskId);
+    if (revived !== undefined) return revived;
     if (row === undefined) throw unknownTask(taskId);
     const node = row.pipelineRunId === null ? undefined : this.#runs.get(row.pipelineRunId)?.cell(taskId);
-    if (node !== undefined) {
+    const kept = node ?? this.#supervisor.orphaned(taskId);
+    if (kept !== undefined) {
       // That an abandoned body has ended after all is noted on the row alone.
-      node.snapshot = { ...node.snapshot, abandonedBy: row.abandonedBy };
-      return node;
+      kept.snapshot = { ...kept.snapshot, abandonedBy: row.abandonedBy };
+      return kept;
     }
     const place = row.pipelineRunId === null ? null : ENDED_RUN;
     const cell = new Cell({ definition: definitionOf(row.name, payload?.overrides ?? null), snapshot: row, args: payload?.args, place });
@@ -389,20 +394,4 @@ function noExecutor(kind: string, executors: ReadonlyMap<string, Executor>): Con
 
 function unknownTask(taskId: string): UnknownId {
   return new UnknownId(`no task ${JSON.stringify(taskId)}: the id is wrong, or its history was pruned.`);
-}
-
-function runSnapshot(plan: RunPlan, runId: string, createdAt: number): RunSnapshot {
-  return {
-    runId,
-    name: plan.pipeline,
-    status: "pending",
-    version: 0,
-    requestedAction: null,
-    aggregation: plan.aggregation,
-    priority: plan.priority,
-    nodeCount: plan.nodes.length,
-    createdAt,
-    startedAt: null,
-    endedAt: null,
-  };
 }

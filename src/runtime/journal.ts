@@ -302,8 +302,9 @@ function collect(write: Write, events: TaskEvent[]): void {
       events.push(...write.creation.events);
       return;
     case "createRun":
-      for (const creation of write.creations) events.push(...creation.events);
+      // The run before its nodes, as the feed tells it.
       events.push(...write.events);
+      for (const creation of write.creations) events.push(...creation.events);
       return;
     case "change":
       events.push(...write.announced);

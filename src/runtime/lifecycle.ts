@@ -113,7 +113,9 @@ export class Lifecycle {
   /** Publishes what is not stored as a step (progress, log lines, output): behind the steps decided so far, ahead of the next. */
   publish(cell: Cell, event: TaskEvent): void {
     if (cell.unstored === 0) this.#parts.publish([event]);
-    else cell.outbox.push(event);
+    else if (!cell.outbox.add(event) && cell.outbox.dropped === 1) {
+      this.#parts.logger.warn("a task says more than can wait until the store is back; the oldest is dropped", { taskId: cell.taskId });
+    }
   }
 
   /** Puts a warning on a task's record, though it may have ended long ago. */
@@ -154,10 +156,11 @@ export class Lifecycle {
     const snapshot = cell.snapshot;
     const { args, stored } = what.along;
     const change = { snapshot, expectVersion: before.statusVersion, events: what.events, attempts: what.attempts };
-    const ahead = cell.outbox.splice(0);
+    const ahead = cell.outbox.takeAhead();
     cell.unstored += 1;
     const whenStored: Stored = (problem, result) => {
       cell.unstored -= 1;
+      cell.outbox.sent(ahead.length);
       this.#stored(cell, snapshot, problem, result.outcomeMissing);
       // Only of the step that brought the value: the warning is itself a write with that value in it.
       const isEnd = isTerminal(snapshot.status) && snapshot.statusVersion > before.statusVersion;
@@ -178,7 +181,8 @@ export class Lifecycle {
       cell.fail(problem);
     }
     if (cell.unstored > 0) return;
-    if (cell.outbox.length > 0) this.#parts.publish(cell.outbox.splice(0));
+    const said = cell.outbox.drain();
+    if (said.length > 0) this.#parts.publish(said);
     if (isTerminal(cell.snapshot.status)) this.forget(cell);
   }
 

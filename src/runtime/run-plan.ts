@@ -1,5 +1,6 @@
 import type { Graph } from "../core/graph.ts";
 import type { AggregationPolicy } from "../core/policies/aggregation.ts";
+import type { RunSnapshot } from "../core/run.ts";
 import type { TaskDefinition } from "./task-definition.ts";
 
 /** Reads the value of an upstream node. */
@@ -24,4 +25,21 @@ export interface RunPlan {
   readonly nodes: readonly NodePlan[];
   readonly aggregation: AggregationPolicy;
   readonly priority: number;
+}
+
+/** The run as planned: nothing of it has begun. */
+export function plannedRun(plan: RunPlan, runId: string, createdAt: number): RunSnapshot {
+  return {
+    runId,
+    name: plan.pipeline,
+    status: "pending",
+    version: 0,
+    requestedAction: null,
+    aggregation: plan.aggregation,
+    priority: plan.priority,
+    nodeCount: plan.nodes.length,
+    createdAt,
+    startedAt: null,
+    endedAt: null,
+  };
 }

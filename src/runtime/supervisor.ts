@@ -48,6 +48,7 @@ export class Supervisor {
   readonly #attemptParts: AttemptParts;
   readonly #orphans = new Set<Attempt>();
   #events = 0;
+  #closed = false;
   #beatTimer: Timer | null = null;
   /** Attempts under way whose carriers do not say that they are alive. */
   readonly #quiet = new Map<LiveAttempt, Cell>();
@@ -74,6 +75,11 @@ export class Supervisor {
     return this.#orphans;
   }
 
+  /** The task whose body was given up on and still runs: it is kept, so that there is one memory of it. */
+  orphaned(taskId: string): Cell | undefined {
+    return this.#orphans.values().find(({ cell }) => cell.taskId === taskId)?.cell;
+  }
+
   /** A task has blocked the event loop, and it turns again. */
   stalled({ taskId, name, frames }: StallReport): void {
     const where = frames.length === 0 ? "" : `, at ${frames.join(" < ")}`;
@@ -85,8 +91,9 @@ export class Supervisor {
     this.#record(taskId, { code: "loop_stalled", message: `"${name ?? ""}" has blocked the event loop${where}. ${advice}` });
   }
 
-  /** No more beats: the controller closes. */
+  /** No more beats, and nothing runs again by itself: the controller closes. */
   close(): void {
+    this.#closed = true;
     this.#beatTimer?.cancel();
   }
 
@@ -129,9 +136,13 @@ export class Supervisor {
   #settled(attempt: Attempt, settlement: Settlement): void {
     const { cell } = attempt;
     this.#unwatchBeat(attempt);
-    if (settlement.type === "abandoned") this.#orphans.add(attempt);
-    else this.#unwatchLoop(attempt);
     const { status, requestedAction } = cell.snapshot;
+    if (settlement.type === "abandoned") {
+      this.#orphans.add(attempt);
+      cell.lostInStop = status === "stopping";
+    } else {
+      this.#unwatchLoop(attempt);
+    }
     this.#conclude(cell, judgeSettlement({ status, requestedAction, settlement, timeout: attempt.timeout }));
     cell.attempt = null;
   }
@@ -181,16 +192,14 @@ export class Supervisor {
     // After a forced retry there may be another.
     const isLast = !this.#orphans.values().some((other) => other.cell.taskId === cell.taskId);
     const warning = { code: "abandoned_body_ended", message: `the abandoned body of attempt ${number} has ended: it ${how}`, failure } as const;
-    if (isLast && this.#retriesLost(attempt)) this.#retryLost(cell, warning);
+    if (isLast && this.#retriesLost(cell)) this.#retryLost(cell, warning);
     else this.#record(cell.taskId, warning, isLast ? { abandonedBy: null } : {});
   }
 
-  /** A lost task may run again by itself once its old body has ended, where its policy says so and attempts are left. */
-  #retriesLost({ cell, number }: Attempt): boolean {
-    const { status, attempt, maxAttempts, taskId } = cell.snapshot;
-    const held = this.#parts.lifecycle.get(taskId);
-    const isSame = (held === undefined || held === cell) && status === "lost" && attempt === number;
-    return isSame && cell.definition.retry.retryLost && attempt < maxAttempts;
+  /** A lost task may run again by itself once no body of it runs, where its policy says so and attempts are left. */
+  #retriesLost({ snapshot, definition, lostInStop }: Cell): boolean {
+    const { status, attempt, maxAttempts } = snapshot;
+    return !this.#closed && status === "lost" && !lostInStop && definition.retry.retryLost && attempt < maxAttempts;
   }
 
   #retryLost(cell: Cell, warning: Parameters<Lifecycle["warn"]>[1]): void {
@@ -252,6 +261,7 @@ export class Supervisor {
   }
 
   #beat(cells: readonly Cell[]): void {
+    if (cells.length === 0) return;
     const { clock, owner, store, logger, lifecycle } = this.#parts;
     const heartbeatAt = clock.now();
     for (const cell of cells) {

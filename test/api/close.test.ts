@@ -25,9 +25,10 @@ describe("what is on its way when the controller closes", () => {
       const controller = await Controller.open({ clock, tasks: [echo], pipelines: [pair] });
       const result = controller.submit(echo, [1]).then(async (handle) => await handle.result());
       const end = controller.startRun(pair).then(async (run) => await run.wait({ timeout: "none" }));
+      const settled = Promise.allSettled([result, end]);
       for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
       await controller.close();
-      const [task, run] = await Promise.allSettled([result, end]);
+      const [task, run] = await settled;
       ends.push(task.status === "fulfilled" ? task.value : task.reason.code, run.status === "fulfilled" ? run.value.status : run.reason.code);
     }
     expect([...new Set(ends)].filter((end) => end !== 1 && end !== "succeeded")).toEqual(["CONTROLLER_CLOSED", "TASK_CANCELLED", "stopped"]);
@@ -52,13 +53,13 @@ describe("what is on its way when the controller closes", () => {
   it.each([0, 1, 2, 3, 5, 8])("whatever is asked %i turns earlier settles", async (turns) => {
     const clock = new FakeClock();
     const controller = await Controller.open({ clock, tasks: [echo], pipelines: [pair], concurrency: { maxParallel: 1 } });
-    const asked = Array.from({ length: 5 }, async () => await (await controller.submit(echo, ["done"])).result());
-    const runs = Array.from({ length: 2 }, async () => await (await controller.startRun(pair)).wait({ timeout: "none" }));
+    const asked = Promise.allSettled(Array.from({ length: 5 }, async () => await (await controller.submit(echo, ["done"])).result()));
+    const runs = Promise.allSettled(Array.from({ length: 2 }, async () => await (await controller.startRun(pair)).wait({ timeout: "none" })));
     for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
     await controller.close();
-    for (const end of await Promise.allSettled(asked))
+    for (const end of await asked)
       expect(["done", "TASK_CANCELLED", "CONTROLLER_CLOSED"]).toContain(end.status === "fulfilled" ? end.value : end.reason.code);
-    for (const end of await Promise.allSettled(runs))
+    for (const end of await runs)
       expect(["stopped", "succeeded", "CONTROLLER_CLOSED"]).toContain(end.status === "fulfilled" ? end.value.status : end.reason.code);
     expect(clock.pendingTimers).toBe(0);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { allSettled, constant, definePipeline, task } from "../../src/index.ts";
 import type { RunHandle, TaskStatus } from "../../src/index.ts";
-import { call, gate, listen, openStage } from "./stage.ts";
+import { call, gate, HEARTBEAT, listen, openStage } from "./stage.ts";
 import type { Stage } from "./stage.ts";
 
 const tick = task({ name: "tick" }, () => 1);
@@ -170,7 +170,7 @@ describe("run.wait", () => {
     const waiting = run.wait({ timeout: "1s" }).catch((error: unknown) => error);
     await stage.clock.advance("1s");
     expect(await waiting).toMatchObject({ code: "WAIT_TIMEOUT", message: expect.stringContaining(`run ${run.id}: its end was not reached within`) });
-    expect(stage.clock.pendingTimers).toBe(0);
+    expect(stage.clock.pendingTimers).toBe(HEARTBEAT);
     const why = new Error("enough");
     await expect(run.wait({ timeout: "none", signal: AbortSignal.abort(why) })).rejects.toBe(why);
     expect(await run.snapshot()).toMatchObject({ status: "running" });

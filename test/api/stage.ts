@@ -28,6 +28,9 @@ export async function openStage(options: ControllerOptions = {}): Promise<Stage>
   };
 }
 
+/** The one timer there is while tasks run on this thread's loop: nobody else can say that they are alive. */
+export const HEARTBEAT = 1;
+
 /** A promise that the test settles. */
 export interface Gate<Value> {
   readonly opened: Promise<Value>;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { closeAttempt, openAttempt } from "../../src/core/attempt.ts";
+import { closeAttempt, NO_TIMES, openAttempt } from "../../src/core/attempt.ts";
 import { abandoned, boom, taskAt } from "./task-at.ts";
 
 describe("openAttempt", () => {
@@ -18,6 +18,7 @@ describe("openAttempt", () => {
       endedAs: null,
       failure: null,
       forced: false,
+      ...NO_TIMES,
     });
   });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { NO_TIMES } from "../../src/core/attempt.ts";
 import { AttemptsExhausted } from "../../src/core/errors.ts";
 import { createFailure } from "../../src/core/failure.ts";
 import type { LifecycleEvent } from "../../src/core/lifecycle-events.ts";
@@ -42,6 +43,7 @@ describe("dispatch (markStarting)", () => {
       endedAs: null,
       failure: null,
       forced: false,
+      ...NO_TIMES,
     });
     expect(transitions).toHaveLength(1);
     expect(transitions[0]).toMatchObject({ trigger: "scheduler:dispatch", actor: "system", attempt: before.attempt + 1 });

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { Cell } from "../../src/runtime/cell.ts";
 import type { Barrier } from "./support/fault-store.ts";
 import { Puppet, polling, sleep } from "./support/puppet.ts";
-import { ADA, brokenRules, NOTHING_LEFT, Rig } from "./support/rig.ts";
+import { ADA, brokenRules, HEARTBEAT, NOTHING_LEFT, ONE_RUNS, Rig } from "./support/rig.ts";
 
 let rig: Rig;
 let puppet: Puppet;
@@ -115,7 +115,8 @@ describe("an idle timeout", () => {
     }
     expect((await rig.row(cell)).status).toBe("running");
     await rig.clock.advance(999);
-    expect(rig.clock.pendingTimers).toBe(1);
+    // Its own, however often it was moved, and the heartbeat.
+    expect(rig.clock.pendingTimers).toBe(1 + HEARTBEAT);
     expect((await rig.row(cell)).status).toBe("running");
     await rig.clock.advance(5_001);
     expect(await rig.row(cell)).toMatchObject({ status: "lost", failure: { kind: "timeout_idle" } });
@@ -157,7 +158,7 @@ describe("a start timeout", () => {
     const cell = await rig.submit(puppet.run, { timeout: { start: "1s" } });
     await rig.clock.advance("1h");
     expect((await rig.row(cell)).status).toBe("running");
-    expect(rig.clock.pendingTimers).toBe(0);
+    expect(rig.left).toEqual(ONE_RUNS);
   });
 });
 

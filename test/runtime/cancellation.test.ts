@@ -175,7 +175,7 @@ describe("a stop", () => {
     token.stop("stopped");
     token.pause();
     await expect(token.checkpoint()).rejects.toThrow("stopped");
-    expect(told).toEqual([]);
+    expect(told).toEqual(["stop seen"]);
   });
 
   test("aborts a signal that was taken before, with the checkpoint's error as its reason", async () => {

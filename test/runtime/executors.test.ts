@@ -188,7 +188,7 @@ describe.each(KINDS)("%s", (kind, make) => {
   test(`says what it is: ${kind}`, async () => {
     const executor = make(clock);
     expect(executor.kind).toBe(kind);
-    expect(executor.supports).toEqual({ pause: kind === "async", kill: false, closures: true });
+    expect(executor.supports).toEqual({ pause: kind === "async", kill: false, closures: true, syncCheckpoint: false, beats: false });
     await executor.close();
   });
 });

@@ -97,7 +97,8 @@ export class Carrier {
     const say = (message: FromCarrier): void => {
       if (this.#running?.job === job) this.#post(message);
     };
-    const token = this.#token(job, say);
+    const active = this.#active(job, say);
+    const token = this.#token(job, say, active);
     const running: Running = { job, token, deadlineAt: job.deadlineAt, pause: 0, asked: new Map() };
     this.#running = running;
     const progress = new ProgressThrottle(this.#clock, ({ done, total, unit, message }) =>
@@ -109,7 +110,7 @@ export class Carrier {
       token.throwIfStopped();
       this.#port.post({ type: "launched" });
       const context = new RuntimeContext(
-        { ...job, deadlineAt: () => running.deadlineAt, upstream: async (node) => await this.#ask(running, node), reports: reportsTo(say, progress) },
+        { ...job, deadlineAt: () => running.deadlineAt, upstream: async (node) => await this.#ask(running, node), reports: reportsTo(say, progress, active) },
         token,
       );
       const scope = { taskId: job.taskId, pipelineRunId: job.pipelineRunId, name: job.name, stray: (error: unknown) => this.#stray(job, error) };
@@ -123,18 +124,25 @@ export class Carrier {
     this.#end(end);
   }
 
-  #token(job: Job, say: (message: FromCarrier) => void): CancellationToken {
+  /** Says that the task is not idle, where somebody wants to know and not too often. */
+  #active(job: Job, say: (message: FromCarrier) => void): () => void {
+    const { activeGapMs } = job;
+    if (activeGapMs === null) return () => {};
     let saidAt = Number.NEGATIVE_INFINITY;
+    return () => {
+      const now = this.#clock.monotonic();
+      if (now - saidAt < activeGapMs) return;
+      saidAt = now;
+      say({ type: "active" });
+    };
+  }
+
+  #token(job: Job, say: (message: FromCarrier) => void, active: () => void): CancellationToken {
     const listener = {
       pauseReached: () => say({ type: "pauseReached", nth: this.#running?.pause ?? 0 }),
       stopSeen: () => say({ type: "stopSeen" }),
       beat: () => say({ type: "beat" }),
-      active: () => {
-        const now = this.#clock.monotonic();
-        if (now - saidAt < (job.activeGapMs ?? 0)) return;
-        saidAt = now;
-        say({ type: "active" });
-      },
+      active,
     };
     return new CancellationToken(this.#clock, listener, { countsIdle: job.activeGapMs !== null, inbox: this.#port.inbox });
   }
@@ -177,9 +185,13 @@ export class Carrier {
   }
 }
 
-function reportsTo(say: (message: FromCarrier) => void, progress: ProgressThrottle): ContextSource["reports"] {
+function reportsTo(say: (message: FromCarrier) => void, progress: ProgressThrottle, active: () => void): ContextSource["reports"] {
   return {
-    progress: (report) => progress.report(report),
+    progress: (report) => {
+      // It may be held back for longer than the task may be idle.
+      active();
+      progress.report(report);
+    },
     log: (level, message, fields) => say({ type: "log", level, message, fields }),
     emit: (kind, payload) => say({ type: "emit", kind, payload }),
     save: (state) => say({ type: "save", state }),

@@ -25,21 +25,22 @@ const controller = await Controller.open({
 const handles: TaskHandle<string>[] = [];
 for (let nth = 0; nth < count; nth += 1) {
   const ending = pick<Ending>(["return", "return", "return", "return", "throw", "exit", "deaf", "busy"]);
-  handles.push(await controller.submit(nth % 2 === 0 ? threadChore : processChore, [ending, Math.floor(random() * 10)], { retry: { maxAttempts: 2, backoff: () => 0 } }));
+  handles.push(await controller.submit(nth % 2 === 0 ? threadChore : processChore, [ending, Math.floor(random() * 30)], { retry: { maxAttempts: 2, backoff: () => 0 } }));
 }
 const open = new Set(handles.map((handle) => handle.id));
 const ends = Promise.all(handles.map(async (handle) => await handle.wait({ timeout: "none" }).finally(() => open.delete(handle.id))));
 let kills = 0;
 while (open.size > 0) {
-  await sleep(random() * 12);
+  await sleep(random() * 6);
   const { items } = await controller.list({ status: ["starting", "running", "pausing", "paused"], limit: 10 });
   const victim = items[Math.floor(random() * items.length)];
   if (victim === undefined) continue;
-  const act = pick(["kill", "kill", "stop", "stop", "pause", "resume"]);
-  if (act === "kill" && victim.pid !== null) kills += killed(victim.pid);
-  if (act === "stop") void controller.stop(victim.taskId, { grace: random() * 100 }).catch(() => undefined);
+  const act = pick(["kill", "kill", "stop", "pause", "nothing"]);
+  const { pid } = items.find((item) => item.pid !== null) ?? victim;
+  if (act === "kill" && pid !== null) kills += killed(pid);
+  if (act === "stop" && victim.startedAt !== null && (Date.now() - victim.startedAt > 250 || random() < 0.1)) void controller.stop(victim.taskId, { grace: random() * 100 }).catch(() => undefined);
   if (act === "pause") void controller.pause(victim.taskId, { timeout: 50 }).catch(() => undefined);
-  if (act === "resume" || victim.status === "paused") void controller.resume(victim.taskId).catch(() => undefined);
+  if (victim.status === "paused") void controller.resume(victim.taskId).catch(() => undefined);
 }
 const snapshots = await ends;
 for (const { taskId } of snapshots) await examine(taskId);

@@ -109,6 +109,12 @@ export class Rig {
 /** Nothing is left. */
 export const NOTHING_LEFT = { slots: 0, timers: 0, tasks: 0, listeners: 0 } as const;
 
+/** The one timer there is while attempts run whose carriers do not beat by themselves. */
+export const HEARTBEAT = 1;
+
+/** One attempt runs, and nothing else is going on. */
+export const ONE_RUNS = { slots: 1, timers: HEARTBEAT, tasks: 1, listeners: 0 } as const;
+
 /** A task to be submitted. */
 export function submission(run: TaskBody, options: SubjectOptions = {}): Parameters<Engine["submit"]>[0] {
   const { executor = "async", retry, timeout, tags = [], args = [], priority = 0 } = options;
