@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { constant, Controller, definePipeline, task } from "../../src/index.ts";
 import type { RunHandle, TaskHandle } from "../../src/index.ts";
-import { call, gate, listen, openStage } from "./stage.ts";
+import { call, gate, HEARTBEAT, listen, openStage } from "./stage.ts";
 
 const echo = task({ name: "echo" }, (_ctx, value?: unknown) => value);
 const fails = task({ name: "fails" }, () => {

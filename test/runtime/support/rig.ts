@@ -5,7 +5,7 @@ import type { RetryPolicy } from "../../../src/core/policies/retry.ts";
 import { resolveTimeoutPolicy } from "../../../src/core/policies/timeout.ts";
 import type { TimeoutPolicy } from "../../../src/core/policies/timeout.ts";
 import type { TaskEvent, TaskStatusChanged } from "../../../src/core/events.ts";
-import type { TaskBody } from "../../../src/core/ports/executor.ts";
+import type { Executor, TaskBody } from "../../../src/core/ports/executor.ts";
 import type { StoreSupports } from "../../../src/core/ports/store.ts";
 import { validateSnapshot } from "../../../src/core/snapshot-rules.ts";
 import type { TaskSnapshot } from "../../../src/core/snapshot.ts";
@@ -21,13 +21,16 @@ export interface RigOptions {
   readonly concurrency?: ConcurrencyPolicy;
   readonly supports?: Partial<StoreSupports>;
   readonly random?: () => number;
+  /** Executors beside the library's own. */
+  readonly executors?: readonly Executor[];
   /** The logger throws. */
   readonly logThrows?: boolean;
 }
 
 /** What a task may be told. */
 export interface SubjectOptions {
-  readonly executor?: "async" | "inline";
+  /** Default: `async`. */
+  readonly executor?: string;
   readonly retry?: RetryPolicy;
   readonly timeout?: TimeoutPolicy;
   readonly tags?: readonly string[];
@@ -61,7 +64,7 @@ export class Rig {
       logger: { debug: line("debug"), info: line("info"), warn: line("warn"), error: line("error") },
       concurrency: resolveConcurrencyPolicy(options.concurrency),
       random: options.random ?? (() => 0.5),
-      carriers: readCarrierOptions({}),
+      carriers: readCarrierOptions({ executors: options.executors ?? [] }),
       artifacts: null,
       loopWatch: null,
     });
