@@ -113,7 +113,7 @@ export class Engine {
     this.store = store;
     this.clock = clock;
     this.nodeId = createId(randomBytes);
-    this.executors = createExecutors(clock, options.carriers);
+    this.executors = createExecutors(clock, options.carriers, (taskId, attempt, error) => this.#supervisor.stray(taskId, attempt, error));
     this.#artifacts = new ArtifactsRoot(options.artifacts, this.nodeId);
     this.bus = new EventBus({ logger });
     const publish = (events: readonly (StoredEvent | TaskEvent)[]): void => this.bus.publish(events);

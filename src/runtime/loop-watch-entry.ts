@@ -23,8 +23,11 @@ async function watch(): Promise<never> {
       continue;
     }
     const report = await look();
-    if (announce) writeSync(2, `${describe(report)}\n`);
-    parentPort?.postMessage(report);
+    // Nobody's code on the stack is no stall: the loop turns again, or the machine had no CPU for that thread.
+    if (report.frames.length > 0) {
+      if (announce) writeSync(2, `${describe(report)}\n`);
+      parentPort?.postMessage(report);
+    }
     // Said once for one stall.
     Atomics.wait(shared, BEAT, seen);
   }
@@ -41,7 +44,7 @@ async function look(): Promise<StallReport> {
     session.post("Debugger.enable");
     session.post("Debugger.pause");
     const { callFrames } = await paused;
-    const scope = await scopeOf(session, callFrames[0]);
+    const scope = await scopeOf(session);
     session.post("Debugger.resume");
     return {
       ...scope,
@@ -55,17 +58,16 @@ async function look(): Promise<StallReport> {
   }
 }
 
-async function scopeOf(session: Session, frame: Debugger.CallFrame | undefined): Promise<Pick<StallReport, "taskId" | "name">> {
-  const nobody = { taskId: null, name: null };
-  if (frame === undefined) return nobody;
+/** Asked of the thread and not of a frame: inside Node's own code, and wherever names are hidden, a frame knows no globals. */
+async function scopeOf(session: Session): Promise<Pick<StallReport, "taskId" | "name">> {
   const expression = `globalThis[Symbol.for(${JSON.stringify(SCOPE_KEY)})]?.()`;
   const text = await new Promise<unknown>((resolve) => {
-    session.post("Debugger.evaluateOnCallFrame", { callFrameId: frame.callFrameId, expression, returnByValue: true, silent: true }, (error, answer) =>
+    session.post("Runtime.evaluate", { expression, returnByValue: true, silent: true }, (error, answer) =>
       resolve(error === null ? answer.result.value : undefined),
     );
   });
   const scope: unknown = typeof text === "string" ? JSON.parse(text) : null;
-  if (typeof scope !== "object" || scope === null || !("taskId" in scope) || !("name" in scope)) return nobody;
+  if (typeof scope !== "object" || scope === null || !("taskId" in scope) || !("name" in scope)) return { taskId: null, name: null };
   return { taskId: String(scope.taskId), name: String(scope.name) };
 }
 

@@ -39,8 +39,10 @@ function onRejection(reason: unknown): void {
   if (rule === "warn-with-error-code") process.exitCode = 1;
 }
 
-function onException(error: unknown): void {
+function onException(error: unknown, origin: string): void {
   const scope = taskScope.getStore();
+  // Under `--unhandled-rejections=strict` a rejection comes as an exception first, and then as what it is.
+  if (scope !== undefined && origin === "unhandledRejection") return;
   if (scope !== undefined) scope.stray(error);
   else if (process.listenerCount("uncaughtException") === 1) crash(error);
 }

@@ -65,7 +65,7 @@ export class Supervisor {
       artifactsOf: (cell) => parts.artifacts.folder(cell.taskId, cell.snapshot.epoch, cell.snapshot.attempt),
       settled: (attempt, settlement) => this.#settled(attempt, settlement),
       lateSettled: (attempt, settlement) => this.#late(attempt, settlement),
-      stray: (attempt, error) => this.#stray(attempt, error),
+      stray: ({ cell, number }, error) => this.stray(cell.taskId, number, error),
       nextEventNumber: () => (this.#events += 1),
     };
   }
@@ -216,13 +216,13 @@ export class Supervisor {
     }
   }
 
-  #stray(attempt: Attempt, error: unknown): void {
-    const { cell, number } = attempt;
+  /** An attempt, over or not, has left an error that nobody awaited. */
+  stray(taskId: string, attempt: number, error: unknown): void {
     const failure = failureOf(error);
-    this.#parts.logger.error("a task left a rejection that nobody awaited", { taskId: cell.taskId, name: cell.snapshot.name, problem: failure.message });
-    this.#record(cell.taskId, {
+    this.#parts.logger.error("a task left a rejection or exception that nobody awaited", { taskId, attempt, problem: failure.message });
+    this.#record(taskId, {
       code: "stray_error",
-      message: `attempt ${number} left a rejection or exception that nobody awaited: ${failure.message}`,
+      message: `attempt ${attempt} left a rejection or exception that nobody awaited: ${failure.message}`,
       failure,
     });
   }

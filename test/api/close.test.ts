@@ -57,8 +57,7 @@ describe("what is on its way when the controller closes", () => {
     const runs = Promise.allSettled(Array.from({ length: 2 }, async () => await (await controller.startRun(pair)).wait({ timeout: "none" })));
     for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
     await controller.close();
-    for (const end of await asked)
-      expect(["done", "TASK_CANCELLED", "CONTROLLER_CLOSED"]).toContain(end.status === "fulfilled" ? end.value : end.reason.code);
+    for (const end of await asked) expect(["done", "TASK_CANCELLED", "CONTROLLER_CLOSED"]).toContain(end.status === "fulfilled" ? end.value : end.reason.code);
     for (const end of await runs)
       expect(["stopped", "succeeded", "CONTROLLER_CLOSED"]).toContain(end.status === "fulfilled" ? end.value.status : end.reason.code);
     expect(clock.pendingTimers).toBe(0);

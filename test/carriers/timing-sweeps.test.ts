@@ -26,98 +26,98 @@ const SUBJECTS: readonly Subject[] = [
   { name: "inline", task: inlineSteps, points: 20 * more, pauses: false, launches: false },
   { name: "async", task: asyncSteps, points: 20 * more, pauses: true, launches: false },
   { name: "thread", task: threadSteps, points: 12 * more, pauses: true, launches: true },
-  { name: "process", task: processSteps, points: 6 * more, pauses: true, launches: true },
+  { name: "process", task: processSteps, points: 5 * more, pauses: true, launches: true },
   { name: "busy thread", task: busyThreadSteps, points: 12 * more, pauses: true, launches: false },
   { name: "busy process", task: busyProcessSteps, points: 4 * more, pauses: true, launches: false },
 ];
 const STEP_MS = 3;
 const PATIENCE = { timeout: LONG ? 600_000 : 60_000 };
 
-for (const subject of SUBJECTS) {
-  describe(subject.name, () => {
-    if (subject.launches) test("a stop at any point of a cold launch", PATIENCE, async () => {
-      await using rig = await open(subject.task, "cold");
-      await finish(rig, subject);
-      const launchMs = await timed(async () => await finish(rig, subject));
-      for (const atMs of sweep(subject.points, launchMs * 1.2)) {
-        await sound(rig, subject, atMs, async (handle) => {
-          await sleep(atMs);
-          expect(await stop(handle)).toMatch(/^(stopped|succeeded)$/);
-        });
-      }
-    });
-
-    test("a stop at any point of the body", PATIENCE, async () => {
-      await using rig = await open(subject.task, "warm");
-      for (const atMs of sweep(subject.points, STEP_MS * 5)) {
-        await sound(rig, subject, atMs, async (handle) => {
-          await rig.at(handle.id, "begun");
-          await sleep(atMs);
-          expect(await stop(handle)).toMatch(/^(stopped|succeeded)$/);
-        });
-      }
-    });
-
-    test("a stop at the very finish", PATIENCE, async () => {
-      await using rig = await open(subject.task, "warm");
-      for (let turns = 0; turns < subject.points; turns += 1) {
-        await sound(rig, subject, turns, async (handle) => {
-          await heard(rig, handle, "last");
-          for (let left = turns; left > 0; left -= 1) await (left % 2 === 0 ? turn() : Promise.resolve());
-          // Nothing is left at which it could notice.
-          expect(await stop(handle)).toBe("succeeded");
-        });
-      }
-    });
-
-    // What runs inline cannot be paused.
-    if (!subject.pauses) return;
-
-    test("a pause at any point of the body, overtaken by its finish or not", PATIENCE, async () => {
-      await using rig = await open(subject.task, "warm");
-      for (const atMs of sweep(subject.points, STEP_MS * 5)) {
-        await sound(rig, subject, atMs, async (handle) => {
-          await rig.at(handle.id, "begun");
-          await sleep(atMs);
-          const paused = await pause(handle);
-          if (paused) await handle.resume();
-          expect(await handle.result()).toBe("finished");
-          const overtaken = (await rig.controller.history(handle.id)).some((step) => step.trigger === "pause:overtaken");
-          if (paused) expect(overtaken).toBe(false);
-        });
-      }
-    });
-
-    test("a stop at any point of a pause", PATIENCE, async () => {
-      await using rig = await open(subject.task, "warm");
-      for (const atMs of sweep(subject.points, STEP_MS * 4)) {
-        await sound(rig, subject, atMs, async (handle) => {
-          await rig.at(handle.id, "begun");
-          const pausing = pause(handle);
-          await sleep(atMs);
-          expect(await stop(handle)).toMatch(/^(stopped|succeeded)$/);
-          expect(await pausing).toBeTypeOf("boolean");
-        });
-      }
-    });
-
-    test("pause and resume as fast as they can be asked for", PATIENCE, async () => {
-      await using rig = await open(subject.task, "warm");
-      for (let round = 0; round < Math.ceil(subject.points / 3); round += 1) {
-        await sound(rig, subject, round, async (handle) => {
-          const asked: Promise<unknown>[] = [];
-          await rig.at(handle.id, "begun");
-          for (let nth = 0; nth < 6; nth += 1) {
-            asked.push(pause(handle), handle.resume().catch(refused));
-            if (nth % 2 === 1) await turn();
-          }
-          await Promise.all(asked);
-          expect(await handle.result()).toBe("finished");
-        });
-      }
-    });
+describe.each(SUBJECTS.filter(({ launches }) => launches))("$name, cold", (subject) => {
+  test("a stop at any point of a cold launch", PATIENCE, async () => {
+    await using rig = await open(subject.task, "cold");
+    await finish(rig, subject);
+    const launchMs = await timed(async () => await finish(rig, subject));
+    for (const atMs of sweep(subject.points, launchMs * 1.2)) {
+      await sound(rig, subject, atMs, async (handle) => {
+        await sleep(atMs);
+        expect(await stop(handle)).toMatch(/^(stopped|succeeded)$/);
+      });
+    }
   });
-}
+});
+
+describe.each(SUBJECTS)("$name", (subject) => {
+  test("a stop at any point of the body", PATIENCE, async () => {
+    await using rig = await open(subject.task, "warm");
+    for (const atMs of sweep(subject.points, STEP_MS * 5)) {
+      await sound(rig, subject, atMs, async (handle) => {
+        await rig.at(handle.id, "begun");
+        await sleep(atMs);
+        expect(await stop(handle)).toMatch(/^(stopped|succeeded)$/);
+      });
+    }
+  });
+
+  test("a stop at the very finish", PATIENCE, async () => {
+    await using rig = await open(subject.task, "warm");
+    for (let turns = 0; turns < subject.points; turns += 1) {
+      await sound(rig, subject, turns, async (handle) => {
+        await heard(rig, handle, "last");
+        for (let left = turns; left > 0; left -= 1) await (left % 2 === 0 ? turn() : Promise.resolve());
+        // Nothing is left at which it could notice.
+        expect(await stop(handle)).toBe("succeeded");
+      });
+    }
+  });
+});
+
+// What runs inline cannot be paused.
+describe.each(SUBJECTS.filter(({ pauses }) => pauses))("$name, paused", (subject) => {
+  test("a pause at any point of the body, overtaken by its finish or not", PATIENCE, async () => {
+    await using rig = await open(subject.task, "warm");
+    for (const atMs of sweep(subject.points, STEP_MS * 5)) {
+      await sound(rig, subject, atMs, async (handle) => {
+        await rig.at(handle.id, "begun");
+        await sleep(atMs);
+        const paused = await pause(handle);
+        if (paused) await handle.resume();
+        expect(await handle.result()).toBe("finished");
+        const overtaken = (await rig.controller.history(handle.id)).some((step) => step.trigger === "pause:overtaken");
+        if (paused) expect(overtaken).toBe(false);
+      });
+    }
+  });
+
+  test("a stop at any point of a pause", PATIENCE, async () => {
+    await using rig = await open(subject.task, "warm");
+    for (const atMs of sweep(subject.points, STEP_MS * 4)) {
+      await sound(rig, subject, atMs, async (handle) => {
+        await rig.at(handle.id, "begun");
+        const pausing = pause(handle);
+        await sleep(atMs);
+        expect(await stop(handle)).toMatch(/^(stopped|succeeded)$/);
+        expect(await pausing).toBeTypeOf("boolean");
+      });
+    }
+  });
+
+  test("pause and resume as fast as they can be asked for", PATIENCE, async () => {
+    await using rig = await open(subject.task, "warm");
+    for (let round = 0; round < Math.ceil(subject.points / 3); round += 1) {
+      await sound(rig, subject, round, async (handle) => {
+        const asked: Promise<unknown>[] = [];
+        await rig.at(handle.id, "begun");
+        for (let nth = 0; nth < 6; nth += 1) {
+          asked.push(pause(handle), handle.resume().catch(refused));
+          if (nth % 2 === 1) await turn();
+        }
+        await Promise.all(asked);
+        expect(await handle.result()).toBe("finished");
+      });
+    }
+  });
+});
 
 async function open(task: AnyTask, how: "cold" | "warm"): Promise<CarrierRig> {
   const cold = { threads: { keep: 0 }, processes: { standby: 0 } };

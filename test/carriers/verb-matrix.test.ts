@@ -49,19 +49,20 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await rig[Symbol.asyncDispose]();
-  expect(rig.said).toEqual([]);
 });
 
-for (const kind of KINDS) {
-  describe(kind, () => {
-    for (const phase of PHASES) {
-      if (phase.needsPause && kind === "inline") continue;
-      test.each(ASKED)(`${phase.name}: %s`, async (verb) => {
-        await expectCell(kind, phase, verb);
-      });
-    }
+// What runs inline cannot be paused, so two of its phases cannot be reached.
+const ROWS = KINDS.flatMap((kind) => PHASES.filter(({ needsPause }) => kind !== "inline" || !needsPause).map((phase) => ({ kind, name: phase.name, phase })));
+
+describe.each(ROWS)("$kind, $name", ({ kind, phase }) => {
+  test.each(ASKED)("%s", async (verb) => {
+    await expectCell(kind, phase, verb);
   });
-}
+});
+
+test("the library had nothing to complain of", () => {
+  expect(rig.said).toEqual([]);
+});
 
 async function expectCell(kind: ExecutorKind, phase: Phase, verb: Asked): Promise<void> {
   using stage = new Stage();

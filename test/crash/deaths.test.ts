@@ -46,7 +46,7 @@ describe("a carrier that goes without a word", () => {
   for (const { how, on, exitCode, signal } of DEATHS) {
     test.each(on)(`${how}: a %s fails its task, twice where twice is allowed, with all it printed`, async (kind) => {
       const [death, echo] = kind === "thread" ? ([threadDeath, threadEcho] as const) : ([processDeath, processEcho] as const);
-      await using rig = await CarrierRig.open({ tasks: [death, echo], concurrency: { maxParallel: 1 } });
+      await using rig = await CarrierRig.open({ tasks: [death, echo], concurrency: { maxParallel: 1 }, processes: { standby: 0 } });
       const handle = await rig.controller.submit(death, [how, 300], { retry: TWICE });
       const snapshot = await expectSound(rig.controller, handle.id);
 
@@ -62,7 +62,7 @@ describe("a carrier that goes without a word", () => {
   }
 
   test.each(["close line", "close line and stay busy"] as const)("%s: a child that nobody can reach is ended", async (how) => {
-    await using rig = await CarrierRig.open({ tasks: [processDeath, processEcho], concurrency: { maxParallel: 1 } });
+    await using rig = await CarrierRig.open({ tasks: [processDeath, processEcho], concurrency: { maxParallel: 1 }, processes: { standby: 0 } });
     const handle = await rig.controller.submit(processDeath, [how]);
     await handle.wait({ timeout: "5s" });
     expect(await expectSound(rig.controller, handle.id)).toMatchObject({ status: "failed", failure: { kind: "nonzero_exit", signal: "SIGKILL" } });
@@ -159,7 +159,10 @@ describe("descendants", () => {
     await eventually("the group is gone", () => marked(mark).every((pid) => pid === pids.elsewhere), 1_000);
     process.kill(pids.elsewhere, "SIGKILL");
 
-    const [message, term, ...rest] = readFileSync(log, "utf8").trim().split("\n").map((line) => line.split(" "));
+    const [message, term, ...rest] = readFileSync(log, "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => line.split(" "));
     expect([message?.[0], term?.[0], ...rest]).toEqual(["message", "SIGTERM"]);
     expect(Number(message?.[1]) - askedAt).toBeLessThan(1_000);
     expect(Number(term?.[1]) - askedAt).toBeGreaterThanOrEqual(1_490);
@@ -172,6 +175,7 @@ describe("descendants", () => {
   test("what a task that has returned left in its group is ended with its child", async () => {
     await using rig = await CarrierRig.open({ tasks: [litteringProcess], processes: { standby: 0 } });
     const left = await (await rig.controller.submit(litteringProcess)).result();
+    expect(left).toBeGreaterThan(1);
     await eventually("the litter is gone", () => !isThere(left ?? 0), 2_000);
   });
 

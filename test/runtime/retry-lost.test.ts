@@ -73,7 +73,7 @@ describe("a lost task that is to be retried", () => {
     expect(rig.engine.load.slots.byTag.get("db") ?? 0).toBe(0);
   });
 
-  test("answers whoever has waited for it to run again", async () => {
+  test("gives its end to whoever waits from then on", async () => {
     const cell = await lost();
     puppet.call(0).returns("late");
     await rig.settle();

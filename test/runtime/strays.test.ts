@@ -18,6 +18,13 @@ async function host(args: readonly string[], flags: readonly string[] = []): Pro
   return { code: typeof code === "number" ? code : null, output };
 }
 
+const COUNTED = ["unhandledRejection", "uncaughtException"] as const;
+
+/** How many listen, for each kind of stray. */
+function listeners(): readonly number[] {
+  return COUNTED.map((name) => process.listenerCount(name));
+}
+
 describe("a rejection that nobody awaited", () => {
   let rig: Rig;
 
@@ -77,41 +84,68 @@ describe("a rejection that nobody awaited", () => {
 
 describe("the listener", () => {
   test("is one however many watch, and is gone with the last of them", () => {
-    const before = process.listenerCount("unhandledRejection");
+    const before = listeners();
     const ends = [watchStrays(), watchStrays(), watchStrays()];
-    expect(process.listenerCount("unhandledRejection")).toBe(before + 1);
+    expect(listeners()).toEqual(before.map((count) => count + 1));
     for (const end of ends) end();
     for (const end of ends) end();
-    expect(process.listenerCount("unhandledRejection")).toBe(before);
+    expect(listeners()).toEqual(before);
   });
 
   test("comes with an engine and goes when it closes", async () => {
-    const before = process.listenerCount("unhandledRejection");
+    const before = listeners();
     const rigs = [await Rig.open(), await Rig.open()];
-    expect(process.listenerCount("unhandledRejection")).toBe(before + 1);
+    expect(listeners()).toEqual(before.map((count) => count + 1));
     for (const rig of rigs) await rig.engine.close(0);
-    expect(process.listenerCount("unhandledRejection")).toBe(before);
+    expect(listeners()).toEqual(before);
   });
 });
 
 describe("the host's own crash rule", () => {
-  test("a stray of a task does not take the process down", async () => {
-    const { code, output } = await host(["inside"]);
-    expect([code, output]).toEqual([0, "result: done\nlisteners: 0\n"]);
+  const STRAY = "stray_error: attempt 1 left a rejection or exception that nobody awaited";
+
+  test.each([
+    ["inside", "stray of a task"],
+    ["inside-throws", "thrown by a task"],
+    ["inside-throws-deep", "no error at all"],
+  ])("a stray of a task that has ended does not take the process down, and is recorded (%s)", async (where, message) => {
+    const { code, output } = await host([where]);
+    expect([code, output]).toEqual([0, `result: done\n${STRAY}: ${message}\nlisteners: 0 and 0\n`]);
+  });
+
+  test("a stray rejection of a task is recorded once also under --unhandled-rejections=strict", async () => {
+    const { code, output } = await host(["inside"], ["--unhandled-rejections=strict"]);
+    expect([code, output]).toEqual([0, `result: done\n${STRAY}: stray of a task\nlisteners: 0 and 0\n`]);
+  });
+
+  test("a stray exception of a task that runs does not end it", async () => {
+    const { code, output } = await host(["inside-throws-while-running"]);
+    expect([code, output]).toEqual([0, `${STRAY}: thrown by a task\nresult: done\nlisteners: 0 and 0\n`]);
   });
 
   test.each([
     ["outside", "stray of the host"],
     ["outside-string", "no error at all"],
+    ["outside-throws", "thrown by the host"],
+    ["outside-throws-string", "no error at all"],
   ])("a stray of no task takes it down as it would without the library (%s)", async (where, message) => {
     const { code, output } = await host([where]);
     expect([code, output.includes(message), output.includes("listeners")]).toEqual([1, true, false]);
+    // As Node itself says it: where it was thrown, and which Node it was.
+    expect(output).toMatch(/\n\nNode\.js v\d+/);
   });
 
-  test("a stray of no task goes to the host's own listener where there is one", async () => {
-    const { code, output } = await host(["outside", "listening"]);
-    expect(code).toBe(0);
-    expect(output).toBe("result: done\nthe host heard: Error: stray of the host\nlisteners: 1\n");
+  test("an exception of no task is shown with its own name and stack", async () => {
+    const { output } = await host(["outside-throws"]);
+    expect(output).toMatch(/\nRangeError: thrown by the host\n {4}at \S+.*stray-host\.ts:\d+/);
+  });
+
+  test.each([
+    ["outside", "Error: stray of the host"],
+    ["outside-throws", "RangeError: thrown by the host"],
+  ])("a stray of no task goes to the host's own listener where there is one (%s)", async (where, heard) => {
+    const { code, output } = await host([where, "listening"]);
+    expect([code, output]).toEqual([0, `result: done\nthe host heard: ${heard}\nlisteners: 1 and 1\n`]);
   });
 
   test.each([
@@ -120,6 +154,6 @@ describe("the host's own crash rule", () => {
     ["warn-with-error-code", 1],
   ])("a host that chose --unhandled-rejections=%s runs on, and ends with code %i", async (mode, expected) => {
     const { code, output } = await host(["outside"], [`--unhandled-rejections=${mode}`]);
-    expect([code, output.includes("listeners: 0")]).toEqual([expected, true]);
+    expect([code, output.includes("listeners: 0 and 0")]).toEqual([expected, true]);
   });
 });

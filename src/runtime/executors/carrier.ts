@@ -158,7 +158,7 @@ export class Carrier {
   }
 
   #stray(job: Job, error: unknown): void {
-    this.#port.post({ type: "stray", taskId: job.taskId, error: recordError(error) });
+    this.#port.post({ type: "stray", taskId: job.taskId, attempt: job.attempt, error: recordError(error) });
   }
 
   /** Something the task said that may not be copyable: that is the task's error, where it said it. */

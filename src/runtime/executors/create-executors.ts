@@ -5,6 +5,7 @@ import { AsyncExecutor } from "./async.ts";
 import { InlineExecutor } from "./inline.ts";
 import { ProcessExecutor } from "./process.ts";
 import type { ProcessSettings } from "./process.ts";
+import type { StrayListener } from "./protocol.ts";
 import { ThreadExecutor } from "./thread.ts";
 import type { ThreadSettings } from "./thread.ts";
 
@@ -22,8 +23,9 @@ export interface CarrierSettings {
 export const DEFAULT_EXECUTOR = "default";
 
 /** One executor of each kind; none of them holds a thread or process until it is used. */
-export function createExecutors(clock: Clock, settings: CarrierSettings): ReadonlyMap<string, Executor> {
-  const own = [new AsyncExecutor(clock), new InlineExecutor(clock), new ThreadExecutor(clock, settings.thread), new ProcessExecutor(clock, settings.process)];
+export function createExecutors(clock: Clock, settings: CarrierSettings, strays: StrayListener): ReadonlyMap<string, Executor> {
+  const remote = [new ThreadExecutor(clock, settings.thread, strays), new ProcessExecutor(clock, settings.process, strays)];
+  const own = [new AsyncExecutor(clock), new InlineExecutor(clock), ...remote];
   const executors = new Map<string, Executor>();
   for (const executor of [...own, ...settings.custom]) {
     if (executors.has(executor.kind)) throw new ConfigurationError(`two executors are of kind "${executor.kind}". Give one of them another kind.`);

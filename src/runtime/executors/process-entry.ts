@@ -52,7 +52,8 @@ function post(message: FromCarrier): void {
  */
 function writeThrough(stream: NodeJS.WriteStream): void {
   const pipe: unknown = Reflect.get(stream, "_handle");
-  if (typeof pipe === "object" && pipe !== null && "setBlocking" in pipe && typeof pipe.setBlocking === "function") pipe.setBlocking(true);
+  if (typeof pipe === "object" && pipe !== null && "setBlocking" in pipe && typeof pipe.setBlocking === "function")
+    Reflect.apply(pipe.setBlocking, pipe, [true]);
 }
 
 function markOutput(mark: string): void {

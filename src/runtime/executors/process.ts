@@ -2,7 +2,7 @@ import type { Clock } from "../../core/ports/clock.ts";
 import type { CarriedTask, ExecutionHandle, LaunchRequest } from "../../core/ports/executor.ts";
 import { CarrierPool } from "./carrier-pool.ts";
 import { ProcessLink } from "./process-link.ts";
-import type { TaskAddress } from "./protocol.ts";
+import type { StrayListener, TaskAddress } from "./protocol.ts";
 import { RemoteExecutor } from "./remote-executor.ts";
 
 /** How child processes are kept. */
@@ -27,8 +27,8 @@ export class ProcessExecutor extends RemoteExecutor<ProcessLink> {
   #known: readonly TaskAddress[] = [];
   #closed = false;
 
-  constructor(clock: Clock, settings: ProcessSettings) {
-    super(clock);
+  constructor(clock: Clock, settings: ProcessSettings, strays?: StrayListener) {
+    super(clock, strays);
     this.#settings = settings;
     const { reuse, maxTasks, standby } = settings;
     this.pool = new CarrierPool({ make: () => this.make(), keep: reuse ? Math.max(1, standby) : 0, maxUses: reuse ? maxTasks : 1 });

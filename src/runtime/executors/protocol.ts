@@ -63,8 +63,11 @@ export type FromCarrier =
   | { readonly type: "output"; readonly stream: "stdout" | "stderr"; readonly text: string }
   | { readonly type: "save"; readonly state: unknown }
   | { readonly type: "ask"; readonly call: number; readonly node: string }
-  | { readonly type: "stray"; readonly taskId: string; readonly error: ErrorRecord }
+  | { readonly type: "stray"; readonly taskId: string; readonly attempt: number; readonly error: ErrorRecord }
   | JobEnd;
+
+/** Tells of an error that nobody awaited, of an attempt that its carrier has left behind. */
+export type StrayListener = (taskId: string, attempt: number, error: unknown) => void;
 
 /** How a carrier has gone. */
 export interface CarrierExit {

@@ -5,7 +5,7 @@ import type { CarriedTask, ExecutionHandle, Executor, ExecutorSupports, LaunchRe
 import { formatDuration } from "../../core/duration.ts";
 import { uncloneable } from "../clone.ts";
 import type { CarrierPool, PooledLink } from "./carrier-pool.ts";
-import type { Job, TaskAddress } from "./protocol.ts";
+import type { Job, StrayListener, TaskAddress } from "./protocol.ts";
 import { RemoteHandle } from "./remote-handle.ts";
 
 /** A module that takes longer than this to load on opening is reported, not waited for. */
@@ -19,9 +19,11 @@ export abstract class RemoteExecutor<Link extends PooledLink> implements Executo
   protected abstract readonly word: string;
   protected abstract readonly pool: CarrierPool<Link>;
   protected readonly clock: Clock;
+  readonly #strays: StrayListener;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, strays: StrayListener = () => {}) {
     this.clock = clock;
+    this.#strays = strays;
   }
 
   /** Made ahead of its first task. */
@@ -48,9 +50,10 @@ export abstract class RemoteExecutor<Link extends PooledLink> implements Executo
       link,
       job: jobOf(request, module),
       word: this.word,
-      giveBack: () => this.pool.giveBack(link),
+      giveBack: () => this.#giveBack(link),
       discard: () => this.pool.drop(link),
       refusal: (error) => uncloneable(request.args, "args", error),
+      earlierStray: this.#strays,
     });
     handle.begin();
     return handle;
@@ -58,6 +61,17 @@ export abstract class RemoteExecutor<Link extends PooledLink> implements Executo
 
   async close(): Promise<void> {
     await this.pool.close();
+  }
+
+  /** A task has ended; what it left behind may still go wrong. */
+  #giveBack(link: Link): void {
+    this.pool.giveBack(link);
+    link.listener = {
+      message: (message) => {
+        if (message.type === "stray") this.#strays(message.taskId, message.attempt, reviveError(message.error));
+      },
+      exited: () => {},
+    };
   }
 
   #address({ name, module }: CarriedTask): TaskAddress {

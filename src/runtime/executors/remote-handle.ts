@@ -5,7 +5,7 @@ import type { Clock, Timer } from "../../core/ports/clock.ts";
 import type { ExecutionHandle, LaunchRequest, Settlement, StopRequest } from "../../core/ports/executor.ts";
 import { unreachable } from "../../core/unreachable.ts";
 import type { CarrierLink, CarrierListener } from "./carrier-link.ts";
-import type { CarrierExit, FromCarrier, Job, JobEnd } from "./protocol.ts";
+import type { CarrierExit, FromCarrier, Job, JobEnd, StrayListener } from "./protocol.ts";
 import { StopSequence } from "./stop-sequence.ts";
 
 /** A carrier that was killed and does not go (a thread caught in native code) is given up on after so long. */
@@ -23,6 +23,8 @@ export interface RemoteCarrier {
   refusal(error: unknown): Error;
   /** The carrier is gone or not to be trusted: it is to be replaced. */
   discard(): void;
+  /** An attempt that the carrier had before this one has left an error behind. */
+  readonly earlierStray?: StrayListener;
 }
 
 /** The carrier of one attempt outside this thread: it can be killed, and that is a known end. Source §13.7, §13.10. */
@@ -128,7 +130,8 @@ export class RemoteHandle implements ExecutionHandle, CarrierListener {
         return;
       case "stray":
         // A carrier that is used again may still have strays of an attempt before this one.
-        if (message.taskId === this.#request.taskId) reports.stray(reviveError(message.error));
+        if (message.taskId === this.#request.taskId && message.attempt === this.#request.attempt) reports.stray(reviveError(message.error));
+        else this.#carrier.earlierStray?.(message.taskId, message.attempt, reviveError(message.error));
         return;
       case "ask":
         void this.#answer(message.call, message.node);

@@ -1,6 +1,7 @@
 import type { ResourceLimits } from "node:worker_threads";
 import type { Clock } from "../../core/ports/clock.ts";
 import { CarrierPool } from "./carrier-pool.ts";
+import type { StrayListener } from "./protocol.ts";
 import { RemoteExecutor } from "./remote-executor.ts";
 import { ThreadLink } from "./thread-link.ts";
 
@@ -21,8 +22,8 @@ export class ThreadExecutor extends RemoteExecutor<ThreadLink> {
   protected readonly pool: CarrierPool<ThreadLink>;
   readonly #resourceLimits: ResourceLimits;
 
-  constructor(clock: Clock, { keep, maxTasks, resourceLimits }: ThreadSettings) {
-    super(clock);
+  constructor(clock: Clock, { keep, maxTasks, resourceLimits }: ThreadSettings, strays?: StrayListener) {
+    super(clock, strays);
     this.#resourceLimits = resourceLimits;
     this.pool = new CarrierPool({ make: () => this.make(), keep, maxUses: maxTasks });
   }

@@ -45,7 +45,10 @@ function expectComplete(attempt: AttemptRecord, history: readonly TaskStatusChan
   const ran = history.some((step) => step.attempt === attempt.attempt && step.to === "running");
   if (executor === "process" && ran) expect(attempt.pid).toBeGreaterThan(1);
   if (executor !== "process") expect(attempt.pid).toBeNull();
-  for (const [asked, seen] of [[attempt.stopAskedAt, attempt.stopSeenAt], [attempt.pauseAskedAt, attempt.pauseSeenAt]] as const) {
+  for (const [asked, seen] of [
+    [attempt.stopAskedAt, attempt.stopSeenAt],
+    [attempt.pauseAskedAt, attempt.pauseSeenAt],
+  ] as const) {
     if (asked !== null && seen !== null) expect(seen).toBeGreaterThanOrEqual(asked);
   }
 }

@@ -25,7 +25,9 @@ const controller = await Controller.open({
 const handles: TaskHandle<string>[] = [];
 for (let nth = 0; nth < count; nth += 1) {
   const ending = pick<Ending>(["return", "return", "return", "return", "throw", "exit", "deaf", "busy"]);
-  handles.push(await controller.submit(nth % 2 === 0 ? threadChore : processChore, [ending, Math.floor(random() * 30)], { retry: { maxAttempts: 2, backoff: () => 0 } }));
+  handles.push(
+    await controller.submit(nth % 2 === 0 ? threadChore : processChore, [ending, Math.floor(random() * 30)], { retry: { maxAttempts: 2, backoff: () => 0 } }),
+  );
 }
 const open = new Set(handles.map((handle) => handle.id));
 const ends = Promise.all(handles.map(async (handle) => await handle.wait({ timeout: "none" }).finally(() => open.delete(handle.id))));
@@ -38,7 +40,8 @@ while (open.size > 0) {
   const act = pick(["kill", "kill", "stop", "pause", "nothing"]);
   const { pid } = items.find((item) => item.pid !== null) ?? victim;
   if (act === "kill" && pid !== null) kills += killed(pid);
-  if (act === "stop" && victim.startedAt !== null && (Date.now() - victim.startedAt > 250 || random() < 0.1)) void controller.stop(victim.taskId, { grace: random() * 100 }).catch(() => undefined);
+  if (act === "stop" && victim.startedAt !== null && (Date.now() - victim.startedAt > 120 || random() < 0.1))
+    void controller.stop(victim.taskId, { grace: random() * 100 }).catch(() => undefined);
   if (act === "pause") void controller.pause(victim.taskId, { timeout: 50 }).catch(() => undefined);
   if (victim.status === "paused") void controller.resume(victim.taskId).catch(() => undefined);
 }
@@ -63,7 +66,8 @@ async function examine(taskId: string): Promise<void> {
   const told = `${taskId}: ${history.map((step) => step.to).join(", ")}`;
   if (history.filter((step) => isTerminal(step.to)).length !== 1 || history.at(-1)?.to !== snapshot.status) wrong.push(`not one end: ${told}`);
   if (!history.every((step, index) => step.statusVersion === index + 1 && canTransition(step.from, step.to))) wrong.push(`illegal: ${told}`);
-  if (attempts.length !== snapshot.attempt || !attempts.every((attempt) => attempt.endedAt !== null && attempt.executor !== null)) wrong.push(`incomplete: ${told}`);
+  if (attempts.length !== snapshot.attempt || !attempts.every((attempt) => attempt.endedAt !== null && attempt.executor !== null))
+    wrong.push(`incomplete: ${told}`);
 }
 
 function mulberry32(start: number): () => number {

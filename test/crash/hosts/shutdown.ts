@@ -40,7 +40,8 @@ async function fillAndClose(): Promise<readonly string[]> {
     for (const manner of manners) ready.push(await controller.submit(puppet, [{ stage, manner }]));
   }
   // Only what can be ended for certain may be deaf: an abandoned body is this process's own, and would keep it.
-  for (const puppet of [threadPuppet, processPuppet]) for (const manner of ["deaf", "busy", "busy-deaf"] as const) ready.push(await controller.submit(puppet, [{ stage, manner }]));
+  for (const puppet of [threadPuppet, processPuppet])
+    for (const manner of ["deaf", "busy", "busy-deaf"] as const) ready.push(await controller.submit(puppet, [{ stage, manner }]));
   while (begun.size < ready.length) await sleep(5);
   await Promise.all(ready.filter((_, index) => index % 2 === 0).map(async (handle) => await handle.pause({ timeout: 100 }).catch(() => false)));
   handles.push(...ready, await controller.submit(failing), await controller.submit(threadDeath, ["exit 7"]), await controller.submit(processDeath, ["exit 7"]));

@@ -19,7 +19,7 @@ export interface Holdings {
 
 /** Node makes its standard streams and the threads of the file system when they are first needed: that is no leak. */
 export async function settleIn(): Promise<void> {
-  for (const stream of [process.stdout, process.stderr]) stream.writable;
+  for (const stream of [process.stdout, process.stderr]) Reflect.get(stream, "writable");
   await Promise.all(Array.from({ length: 8 }, async () => await readFile("/proc/self/status")));
   await sleep(SETTLED_AFTER_MS);
 }

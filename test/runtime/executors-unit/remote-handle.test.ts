@@ -276,8 +276,8 @@ describe("reports", () => {
 
   test("a stray is this attempt's own, not one of a task that ran here before", () => {
     begun();
-    link.says({ type: "stray", taskId: "another", error: recordError(new Error("theirs")) });
-    link.says({ type: "stray", taskId: "t1", error: recordError(new Error("ours")) });
+    link.says({ type: "stray", taskId: "another", attempt: 1, error: recordError(new Error("theirs")) });
+    link.says({ type: "stray", taskId: "t1", attempt: 1, error: recordError(new Error("ours")) });
     expect(reports.of("stray")).toMatchObject([[{ message: "ours" }]]);
   });
 });

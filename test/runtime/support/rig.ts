@@ -121,7 +121,15 @@ export const ONE_RUNS = { slots: 1, timers: HEARTBEAT, tasks: 1, listeners: 0 } 
 /** A task to be submitted. */
 export function submission(run: TaskBody, options: SubjectOptions = {}): Parameters<Engine["submit"]>[0] {
   const { executor = "async", retry, timeout, tags = [], args = [], priority = 0 } = options;
-  const definition = { name: "subject", run, executor, module: null, retry: resolveRetryPolicy(retry, "retry"), timeout: resolveTimeoutPolicy(timeout, "timeout"), tags };
+  const definition = {
+    name: "subject",
+    run,
+    executor,
+    module: null,
+    retry: resolveRetryPolicy(retry, "retry"),
+    timeout: resolveTimeoutPolicy(timeout, "timeout"),
+    tags,
+  };
   return { definition, args, priority };
 }
 
