@@ -54,7 +54,8 @@ function began(name: string): TaskEvent {
     durationMs: null,
     endedAs: null,
     failure: null,
-    ...NO_TIMES, forced: false,
+    ...NO_TIMES,
+    forced: false,
   };
   return { ...base(name), type: "AttemptStarted", attempt };
 }
