@@ -55,6 +55,11 @@ export class TaskControls {
     }
   }
 
+  /** Waits for its end, however long that takes. */
+  ended(taskId: string): Promise<TaskSnapshot> {
+    return this.#engine.wait(taskId, null, { timeoutMs: null });
+  }
+
   async wait(taskId: string, options: unknown): Promise<TaskSnapshot> {
     const { wanted, timeoutMs, signal } = readWaitOptions(options);
     return await this.#engine.wait(taskId, wanted, { timeoutMs, signal });

@@ -99,6 +99,22 @@ export interface TaskOverrides {
 
 /** The task with its options checked, overrides on top, defaults filled in. */
 export function resolveTask<Name extends string, Args extends readonly unknown[], Result>(
+  task: Task<Name, Args, Result>,
+  overrides: TaskOverrides,
+): TaskDefinition {
+  if (overrides.retry !== undefined || overrides.timeout !== undefined || overrides.tags !== undefined) return checkedTask(task, overrides);
+  const known = RESOLVED.get(task);
+  if (known !== undefined) return known;
+  const definition = checkedTask(task, overrides);
+  // One made by hand may change; what `task` makes cannot.
+  if (Object.isFrozen(task)) RESOLVED.set(task, definition);
+  return definition;
+}
+
+/** Tasks as they are, without overrides: checked once, and shared by all that is submitted. */
+const RESOLVED = new WeakMap<object, TaskDefinition>();
+
+function checkedTask<Name extends string, Args extends readonly unknown[], Result>(
   { name, options, run }: Task<Name, Args, Result>,
   overrides: TaskOverrides,
 ): TaskDefinition {

@@ -124,7 +124,7 @@ export class Slots implements HeldSlots {
     if (this.#holders.has(holder)) throw new InternalError(`${holder} holds its slots already.`);
     const blocker = blockedBy(this.#limits, this, claim);
     if (blocker !== null) return blocker;
-    const holding = { bucket: claim.bucket, tags: new Set(claim.tags), lent: false };
+    const holding = { bucket: claim.bucket, tags: claim.tags.length === 0 ? NO_TAGS : new Set(claim.tags), lent: false };
     this.#holders.set(holder, holding);
     this.#count(holding, 1);
     for (const tag of holding.tags) add(this.#byTag, tag, 1);
@@ -180,6 +180,8 @@ export class Slots implements HeldSlots {
     if (holding.bucket !== null) add(this.#byBucket, holding.bucket, change);
   }
 }
+
+const NO_TAGS: ReadonlySet<string> = new Set();
 
 /** A count of zero is dropped, so that the map never holds more than what is in use. */
 function add<Key>(counts: Map<Key, number>, key: Key, change: 1 | -1): void {

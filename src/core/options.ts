@@ -14,8 +14,8 @@ export type Options<Key extends string> = Readonly<Partial<Record<Key, unknown>>
  */
 export function checkOptions<const Key extends string>(value: unknown, allowedKeys: readonly Key[], name: string): Options<Key> {
   const options: Record<string, unknown> = readPlainObject(value, name);
-  const allowed: ReadonlySet<string> = new Set(allowedKeys);
-  const unknown = Object.keys(options).find((key) => !allowed.has(key));
+  const known: readonly string[] = allowedKeys;
+  const unknown = Object.keys(options).find((key) => !known.includes(key));
   if (unknown === undefined) return options as Options<Key>;
   const near = nearestNames(unknown, allowedKeys, 1).map((key) => ` Did you mean "${key}"?`);
   throw new ConfigurationError(`${name} has no option ${describeValue(unknown)}.${near.join("")} Known: ${allowedKeys.join(", ")}.`);

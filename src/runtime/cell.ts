@@ -58,7 +58,8 @@ export class Cell {
   unstored = 0;
   /** What was said behind the latest of them and is published in that place: neither before its `running` nor after its end. */
   readonly outbox = new Outbox();
-  readonly #watchers = new Set<CellWatcher>();
+  /** Made with the first one: most tasks of a run are watched by nobody. */
+  #watchers: Set<CellWatcher> | null = null;
 
   constructor(parts: {
     readonly definition: TaskDefinition;
@@ -77,23 +78,24 @@ export class Cell {
   }
 
   watch(watcher: CellWatcher): () => void {
-    this.#watchers.add(watcher);
-    return () => this.#watchers.delete(watcher);
+    const watchers = (this.#watchers ??= new Set());
+    watchers.add(watcher);
+    return () => watchers.delete(watcher);
   }
 
   /** How many wait for it: returns to 0 when nobody does. */
   get watcherCount(): number {
-    return this.#watchers.size;
+    return this.#watchers?.size ?? 0;
   }
 
   /** A snapshot has been stored: whoever waits hears of it. */
   tell(stored: TaskSnapshot): void {
     this.stored = stored;
-    for (const watcher of this.#watchers) watcher.stored(stored);
+    for (const watcher of this.#watchers ?? []) watcher.stored(stored);
   }
 
   /** A change was decided and cannot be stored: whoever waits hears why, instead of waiting for ever. */
   fail(problem: Error): void {
-    for (const watcher of this.#watchers) watcher.failed(problem);
+    for (const watcher of this.#watchers ?? []) watcher.failed(problem);
   }
 }

@@ -128,23 +128,30 @@ export function refuseSelf(cell: Pick<Cell, "taskId">, verb: string): void {
 }
 
 /** Resolves with the first stored snapshot, from now on, that the predicate takes; rejects when aborted. */
-export async function until(cell: Cell, predicate: (stored: TaskSnapshot) => boolean, signal?: AbortSignal): Promise<TaskSnapshot> {
-  if (cell.stored !== null && predicate(cell.stored)) return cell.stored;
+export function until(cell: Cell, predicate: (stored: TaskSnapshot) => boolean, signal?: AbortSignal): Promise<TaskSnapshot> {
+  if (cell.stored !== null && predicate(cell.stored)) return Promise.resolve(cell.stored);
   const { promise, resolve, reject } = Promise.withResolvers<TaskSnapshot>();
-  const unwatch = cell.watch({
-    stored: (snapshot) => {
-      if (predicate(snapshot)) resolve(snapshot);
-    },
-    failed: reject,
-  });
-  const onAbort = (): void => reject(signal?.reason);
-  signal?.addEventListener("abort", onAbort, { once: true });
-  try {
-    return await promise;
-  } finally {
+  const end = (): void => {
     unwatch();
     signal?.removeEventListener("abort", onAbort);
-  }
+  };
+  const onAbort = (): void => {
+    end();
+    reject(signal?.reason);
+  };
+  const unwatch = cell.watch({
+    stored: (snapshot) => {
+      if (!predicate(snapshot)) return;
+      end();
+      resolve(snapshot);
+    },
+    failed: (problem) => {
+      end();
+      reject(problem);
+    },
+  });
+  signal?.addEventListener("abort", onAbort, { once: true });
+  return promise;
 }
 
 async function storedNow(cell: Cell): Promise<TaskSnapshot> {

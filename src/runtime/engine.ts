@@ -279,13 +279,23 @@ export class Engine {
     refuseSelf({ taskId }, "wait");
     const reached = (snapshot: TaskSnapshot): boolean => snapshot.status === wanted || isTerminal(snapshot.status);
     const cell = this.#lifecycle.get(taskId);
-    const what = `task ${taskId}: ${wanted === null ? "its end" : `"${wanted}"`}`;
-    const found =
-      cell === undefined ? await this.get(taskId) : await waitWith(async (over) => await until(cell, reached, over), { ...patience, clock: this.clock, what });
+    const found = cell === undefined ? await this.get(taskId) : await this.#reach(cell, reached, wanted, patience);
     if (!reached(found)) throw new StoreError(`task ${taskId} is ${found.status} in the store, and nobody here drives it.`);
     if (wanted !== null && found.status !== wanted) throw impossible(taskId, wanted, found.status);
     const row = await this.store.tasks.get(taskId);
     return row !== undefined && row.statusVersion === found.statusVersion ? row : found;
+  }
+
+  /** Without a limit there is nothing to race with: that is what `result` does, once for each task. */
+  #reach(
+    cell: Cell,
+    reached: (snapshot: TaskSnapshot) => boolean,
+    wanted: TaskStatus | null,
+    { timeoutMs, signal }: Omit<Patience, "clock" | "what">,
+  ): Promise<TaskSnapshot> {
+    if (timeoutMs === null && signal === undefined) return until(cell, reached);
+    const what = `task ${cell.taskId}: ${wanted === null ? "its end" : `"${wanted}"`}`;
+    return waitWith(async (over) => await until(cell, reached, over), { clock: this.clock, timeoutMs, signal, what });
   }
 
   /** What is not in order: a store that does not write, bodies that were given up on. */

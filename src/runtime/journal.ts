@@ -242,7 +242,7 @@ export class Journal {
     if (creations.length > 0) await store.tasks.create(creations);
     if (changes.length === 0) return [];
     const results = await store.tasks.commit(changes);
-    return results.map((result) => ({ problem: result.conflict, result }));
+    return results.map((result) => (result === CHANGE_MADE ? STORED : { problem: result.conflict, result }));
   }
 
   #answer(group: readonly Write[], answers: readonly Answer[]): void {

@@ -37,6 +37,14 @@ export interface Along {
 type Warning = NonNullable<Along["warning"]>;
 type Note = Partial<Pick<TaskSnapshot, "abandonedBy" | "pid" | "progress" | "lastHeartbeatAt">>;
 
+/** What a decision brings with it to the store. */
+interface Decided {
+  readonly events: readonly StoredEvent[];
+  readonly attempts: readonly AttemptRecord[];
+  readonly along: Along;
+}
+
+const NO_ATTEMPTS: readonly AttemptRecord[] = Object.freeze([]);
 const NOTHING_ALONG: Along = Object.freeze({});
 
 /**
@@ -72,16 +80,20 @@ export class Lifecycle {
 
   /** Applies an event. `null`: accepted, and on its way to the store. Else the refusal; nothing has changed. */
   apply(cell: Cell, event: LifecycleEvent, along: Along = NOTHING_ALONG): TaskError | null {
-    return this.applyAll(cell, [event], along);
+    const now = this.#parts.clock.now();
+    const applied = apply(cell.snapshot, event, now);
+    if (!applied.ok) return applied.error;
+    const attempts = applied.attempt === null ? NO_ATTEMPTS : [{ ...applied.attempt, ...cell.attempt?.times }];
+    this.#accept(cell, applied.snapshot, { events: eventsOf(applied, now), attempts, along });
+    return null;
   }
 
   /** Applies several events as one commit: all are accepted, or nothing has changed. */
   applyAll(cell: Cell, sequence: readonly LifecycleEvent[], along: Along = NOTHING_ALONG): TaskError | null {
     const now = this.#parts.clock.now();
-    const before = cell.snapshot;
     const events: StoredEvent[] = [];
     const attempts: AttemptRecord[] = [];
-    let snapshot = before;
+    let snapshot = cell.snapshot;
     for (const event of sequence) {
       const applied = apply(snapshot, event, now);
       if (!applied.ok) return applied.error;
@@ -89,11 +101,16 @@ export class Lifecycle {
       events.push(...eventsOf(applied, now));
       if (applied.attempt !== null) attempts.push({ ...applied.attempt, ...cell.attempt?.times });
     }
-    cell.snapshot = snapshot;
-    if (along.warning !== undefined) events.push(this.#warning(cell, along.warning));
-    this.#write(cell, before, { events, attempts, along });
-    this.#react(cell, before, snapshot);
+    this.#accept(cell, snapshot, { events, attempts, along });
     return null;
+  }
+
+  #accept(cell: Cell, after: TaskSnapshot, what: Decided): void {
+    const before = cell.snapshot;
+    const { warning } = what.along;
+    cell.snapshot = after;
+    this.#write(cell, before, warning === undefined ? what : { ...what, events: [...what.events, this.#warning(cell, warning)] });
+    this.#react(cell, before, after);
   }
 
   /** Applies an event that must be accepted: a refusal is a bug of ours. */
@@ -148,11 +165,7 @@ export class Lifecycle {
     return cell !== undefined;
   }
 
-  #write(
-    cell: Cell,
-    before: TaskSnapshot,
-    what: { readonly events: readonly StoredEvent[]; readonly attempts: Parameters<Journal["change"]>[0]["attempts"]; readonly along: Along },
-  ): void {
+  #write(cell: Cell, before: TaskSnapshot, what: Decided): void {
     const snapshot = cell.snapshot;
     const { args, stored } = what.along;
     const change = { snapshot, expectVersion: before.statusVersion, events: what.events, attempts: what.attempts };

@@ -2,6 +2,9 @@ import { WaitImpossible, WaitTimeout } from "../core/errors.ts";
 import { formatDuration } from "../core/duration.ts";
 import type { Clock, Timer } from "../core/ports/clock.ts";
 
+/** The reason of an end that nobody sees: without one each wait would make a DOMException, with a stack. */
+const OVER = Symbol("over");
+
 /** How long somebody waits. */
 export interface Patience {
   readonly clock: Clock;
@@ -33,7 +36,7 @@ export async function waitWith<Value>(arrival: (over?: AbortSignal) => Promise<V
   } finally {
     timer?.cancel();
     signal?.removeEventListener("abort", onAbort);
-    over.abort();
+    over.abort(OVER);
   }
 }
 

@@ -55,11 +55,11 @@ describe("layers", () => {
   });
 
   test("a package is refused until the table names it", async () => {
-    const tree = await temporaryTree({ ...CLEAN, "src/cli/planted.ts": 'import "commander";\n' });
+    const tree = await temporaryTree({ ...CLEAN, "src/cli/planted.ts": 'import "chalk";\n' });
     expect((await checkDependencies(tree)).violations).toEqual([
-      { file: "src/cli/planted.ts", message: "cli may not import commander: it may import nothing of packages" },
+      { file: "src/cli/planted.ts", message: expect.stringContaining("cli may not import chalk") },
     ]);
-    const named = LAYERS.map((layer) => (layer.path === "cli" ? { ...layer, packages: ["commander"] } : layer));
+    const named = LAYERS.map((layer) => (layer.path === "cli" ? { ...layer, packages: ["chalk"] } : layer));
     expect((await checkDependencies(tree, named)).violations).toEqual([]);
   });
 

@@ -13,13 +13,13 @@ import { StopSequence } from "./stop-sequence.ts";
 export class LocalHandle implements ExecutionHandle {
   readonly pid = null;
   readonly settled: Promise<Settlement>;
-  readonly late: Promise<Settlement>;
   readonly #request: LaunchRequest;
   readonly #canPause: boolean;
   readonly #token: CancellationToken;
   readonly #stop: StopSequence;
   readonly #settle: (settlement: Settlement) => void;
-  readonly #settleLate: (settlement: Settlement) => void;
+  /** Made when it is needed: nearly no body is abandoned. */
+  #late: PromiseWithResolvers<Settlement> | null = null;
   #running = true;
   #abandoned = false;
 
@@ -30,7 +30,11 @@ export class LocalHandle implements ExecutionHandle {
     this.#token = new CancellationToken(clock, reports, { countsIdle: request.idleMs !== null });
     this.#stop = new StopSequence(clock, { ask: (message) => this.#token.stop(message), lastResort: () => this.#abandon() });
     ({ promise: this.settled, resolve: this.#settle } = Promise.withResolvers<Settlement>());
-    ({ promise: this.late, resolve: this.#settleLate } = Promise.withResolvers<Settlement>());
+  }
+
+  get late(): Promise<Settlement> {
+    this.#late ??= Promise.withResolvers();
+    return this.#late.promise;
   }
 
   get running(): boolean {
@@ -88,7 +92,7 @@ export class LocalHandle implements ExecutionHandle {
   #end(settlement: Settlement): void {
     this.#running = false;
     this.#stop.end();
-    if (this.#abandoned) this.#settleLate(settlement);
+    if (this.#abandoned) (this.#late ??= Promise.withResolvers()).resolve(settlement);
     else this.#settle(settlement);
   }
 
