@@ -12,15 +12,24 @@ process.emitWarning = function emitWarningButSqlite(warning, ...rest) {
   emitWarning.call(process, warning, ...rest);
 };
 
+if (require("node:fs").existsSync(require("node:path").join(__dirname, "../dist/cli/main.js"))) start();
+else {
+  // A clone of the repository, where nothing has been compiled.
+  process.stderr.write("chongming is not built here: run npm run build\n");
+  process.exitCode = 2;
+}
+
 // No process.exit here: it would cut off what stdout still has to write to a pipe.
-import("../dist/cli/main.js")
-  .then((cli) => cli.main(process.argv.slice(2)))
-  .then(
-    (exitCode) => {
-      process.exitCode = exitCode;
-    },
-    (error) => {
-      console.error(error);
-      process.exitCode = 70;
-    },
-  );
+function start() {
+  import("../dist/cli/main.js")
+    .then((cli) => cli.main(process.argv.slice(2)))
+    .then(
+      (exitCode) => {
+        process.exitCode = exitCode;
+      },
+      (error) => {
+        console.error(error);
+        process.exitCode = 70;
+      },
+    );
+}

@@ -100,11 +100,11 @@ export class Controller {
    * Puts a registered task into the queue; resolves once it is stored.
    * @throws UnknownName, InvalidArguments, ConfigurationError (also for arguments that cannot be stored)
    */
+  submit(name: string, args?: readonly unknown[], options?: SubmitOptions): Promise<TaskHandle<unknown>>;
   submit<Args extends readonly unknown[], Result>(
     task: Task<string, Args, Result>,
     ...rest: ArgsThen<NoInfer<Args>, SubmitOptions>
   ): Promise<TaskHandle<Result>>;
-  submit(name: string, args?: readonly unknown[], options?: SubmitOptions): Promise<TaskHandle<unknown>>;
   async submit(asked: string | Task<string, never, unknown>, args: readonly unknown[] = [], options: SubmitOptions = {}): Promise<TaskHandle<unknown>> {
     const task = this.#registry.task(asked);
     const { priority, retry, timeout, tags } = checkOptions(options, SUBMIT_KEYS, "submit");
@@ -124,8 +124,8 @@ export class Controller {
    * Builds a registered pipeline with these parameters and starts the run; resolves once it is stored.
    * @throws UnknownName, InvalidArguments, CircularDependency, ConfigurationError: before anything is stored
    */
-  startRun<Params extends readonly unknown[]>(pipeline: Pipeline<string, Params>, ...rest: ArgsThen<NoInfer<Params>, RunOptions>): Promise<RunHandle>;
   startRun(name: string, params?: readonly unknown[], options?: RunOptions): Promise<RunHandle>;
+  startRun<Params extends readonly unknown[]>(pipeline: Pipeline<string, Params>, ...rest: ArgsThen<NoInfer<Params>, RunOptions>): Promise<RunHandle>;
   async startRun(asked: string | Pipeline<string, never>, params: readonly unknown[] = [], options: RunOptions = {}): Promise<RunHandle> {
     const pipeline = this.#registry.pipeline(asked);
     const { priority } = checkOptions(options, ["priority"], "startRun");
@@ -159,11 +159,13 @@ export class Controller {
 
   /** Every attempt of the task, in order. */
   async attempts(taskId: string): Promise<readonly AttemptRecord[]> {
+    await this.#controls.get(taskId);
     return await this.#engine.store.audit.attempts(taskId);
   }
 
   /** Every step of the task: from, to, by whom, why. */
   async history(taskId: string): Promise<readonly TaskStatusChanged[]> {
+    await this.#controls.get(taskId);
     return await this.#engine.store.audit.history(taskId);
   }
 

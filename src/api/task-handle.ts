@@ -1,5 +1,6 @@
-import { OutcomeMissing, TaskCancelled, TaskExecutionError, TaskLost, TaskSkipped } from "../core/errors.ts";
+import { OutcomeMissing, TaskCancelled, TaskExecutionError, TaskLost, TaskSkipped, TaskTimeout } from "../core/errors.ts";
 import type { TaskEvent } from "../core/events.ts";
+import type { FailureKind } from "../core/failure.ts";
 import type { TaskSnapshot } from "../core/snapshot.ts";
 import type { Cell } from "../runtime/cell.ts";
 import type { Asking, EventOptions, PauseOptions, RetryOptions, StopOptions, WaitOptions } from "./options.ts";
@@ -60,7 +61,7 @@ export class TaskHandle<Result> {
 
   /**
    * The value the task returned, once it has ended.
-   * @throws TaskExecutionError (with the cause), TaskCancelled, TaskSkipped, TaskLost, OutcomeMissing
+   * @throws TaskExecutionError (with the cause), TaskTimeout, TaskCancelled, TaskSkipped, TaskLost, OutcomeMissing
    */
   async result(): Promise<Result> {
     this.#cell = this.#controls.live(this.id) ?? this.#cell;
@@ -84,6 +85,8 @@ export class TaskHandle<Result> {
     }
     if (status === "stopped" || status === "cancelled") throw new TaskCancelled(`${what} was ${status}${failure === null ? "" : `: ${failure.message}`}.`);
     if (status === "lost") throw new TaskLost(`${what} is lost: ${failure?.message ?? "its carrier is out of contact"}.`, failure);
+    const scope = failure === null ? null : timeoutScope(failure.kind);
+    if (scope !== null) throw new TaskTimeout(scope, `${what} timed out: ${failure?.message ?? scope}.`, { failure, cause: this.#cause(snapshot) });
     throw new TaskExecutionError(`${what} failed (${failure?.kind ?? "unknown"}): ${failure?.message ?? "no reason is on record"}`, failure, {
       cause: this.#cause(snapshot),
     });
@@ -106,4 +109,10 @@ export class TaskHandle<Result> {
     if (failure.stack !== null) error.stack = failure.stack;
     return error;
   }
+}
+
+function timeoutScope(kind: FailureKind): TaskTimeout["scope"] | null {
+  if (kind === "timeout_start") return "start";
+  if (kind === "timeout_attempt") return "attempt";
+  return kind === "timeout_idle" ? "idle" : null;
 }

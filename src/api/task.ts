@@ -79,7 +79,10 @@ export function task<const Name extends string, Args extends readonly unknown[],
   options: TaskOptions<Name>,
   run: (ctx: TaskContext, ...args: Args) => Result | PromiseLike<Result>,
 ): Task<Name, Args, Result> {
-  const { name, input } = checkOptions(options, KEYS, "task");
+  if (typeof options !== "object" || options === null) {
+    throw new ConfigurationError(`the first argument of task() must be its options, such as { name: "extract" }; found ${describeValue(options)}.`);
+  }
+  const { name, input } = checkOptions(options, KEYS, typeof options.name === "string" ? `task ${describeValue(options.name)}` : "task");
   checkName(name, "a task's name");
   checkSchema(input, `task "${options.name}": input`);
   if (typeof run !== "function")

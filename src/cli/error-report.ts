@@ -2,6 +2,7 @@ import { TaskError } from "../core/errors.ts";
 import { failureOf } from "../core/thrown.ts";
 import { cleanLine, cleanText } from "./output/clean-text.ts";
 import { toJson } from "./output/json-text.ts";
+import { stackFrames } from "./output/stack-frames.ts";
 
 /** How an error is told. */
 export interface ErrorReportOptions {
@@ -11,9 +12,6 @@ export interface ErrorReportOptions {
 }
 
 const CAUSE_FRAMES = 3;
-
-/** Our own code, as stacks name it. */
-const PACKAGE_CODE = new URL("..", import.meta.url).pathname;
 
 /** An error that ended a command, as text for stderr: `chongming: message`, or one JSON object. */
 export function reportError(error: unknown, { json, verbose }: ErrorReportOptions): string {
@@ -49,7 +47,6 @@ function framesOf(stack: string | null, verbose: boolean): readonly string[] {
         )
         .filter((line) => line.trim() !== "")
     : [];
-  const frames = lines.filter((line) => line.trimStart().startsWith("at ")).map((line) => `    ${line.trim()}`);
-  if (verbose) return [...place, ...frames];
-  return [...place, ...frames.filter((line) => !line.includes(PACKAGE_CODE) && !/[( ]node:|[\\/]commander[\\/]/.test(line)).slice(0, CAUSE_FRAMES)];
+  const frames = verbose ? stackFrames(stack, "all") : stackFrames(stack, "user").slice(0, CAUSE_FRAMES);
+  return [...place, ...frames.map((line) => `    ${line}`)];
 }

@@ -1,5 +1,6 @@
 import { userInfo } from "node:os";
 import type { Writable } from "node:stream";
+import { EXIT_CODES } from "./exit-codes.ts";
 import { leaveNow, leaveSoon } from "./leave.ts";
 
 /** Where text goes: a terminal says so, and how large it is. */
@@ -30,6 +31,8 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 /** This process. */
 export function processHost(): Host {
   const { stdout, stderr, env } = process;
+  const listeners = new Set<(signal: string) => void>();
+  const hold = holdSignals(listeners, () => leaveNow([stdout, stderr], EXIT_CODES.interrupted));
   return {
     stdout,
     stderr,
@@ -40,10 +43,9 @@ export function processHost(): Host {
     },
     loadLimitMs: 30_000,
     onSignal(listener) {
-      for (const signal of SIGNALS) process.on(signal, listener);
-      return () => {
-        for (const signal of SIGNALS) process.off(signal, listener);
-      };
+      listeners.add(listener);
+      hold();
+      return () => void listeners.delete(listener);
     },
     onCrash(listener) {
       // The last to come is called first: a view gives the terminal back before anything is printed.
@@ -52,6 +54,27 @@ export function processHost(): Host {
     },
     leaveSoon: (exitCode) => leaveSoon([stdout, stderr], exitCode),
     leaveNow: (exitCode) => leaveNow([stdout, stderr], exitCode),
+  };
+}
+
+/**
+ * From the first call on the signals are ours to the very end of the process. A signal may still be pending when
+ * the last listener goes; what else listens (`signal-exit`, which restores the cursor) would then take it for a
+ * deadly one, and a verdict would become 130. When nobody listens any more, the first is ignored, the next insists.
+ */
+function holdSignals(listeners: ReadonlySet<(signal: string) => void>, insist: () => void): () => void {
+  let isHeld = false;
+  let ignored = 0;
+  const take = (signal: string): void => {
+    for (const listener of listeners) listener(signal);
+    if (listeners.size > 0) return;
+    ignored += 1;
+    if (ignored > 1) insist();
+  };
+  return () => {
+    if (isHeld) return;
+    isHeld = true;
+    for (const signal of SIGNALS) process.on(signal, take);
   };
 }
 

@@ -18,6 +18,8 @@ export interface Job {
   stop(options: StopOptions): Promise<unknown>;
   /** Its tasks as stored, in pages. */
   snapshots(): AsyncIterable<readonly TaskSnapshot[]>;
+  /** One of its tasks as stored. */
+  snapshot(taskId: string): Promise<TaskSnapshot>;
   /** Resolves with how it has ended, from what is stored. */
   ended(): Promise<EndSummary>;
   /** Is this the last event of it? */
@@ -56,12 +58,13 @@ export function buildFailed(pipeline: string, args: readonly unknown[], error: u
 function taskJob(handle: TaskHandle<unknown>): Job {
   return {
     stop: async (options) => await handle.stop(options),
+    snapshot: async () => await handle.snapshot(),
     async *snapshots() {
       yield [await handle.snapshot()];
     },
     async ended() {
       const snapshot = await handle.wait({ timeout: "none" });
-      const { taskId, name, status, createdAt, endedAt, attempt, maxAttempts, outcome } = snapshot;
+      const { taskId, name, status, createdAt, endedAt, attempt, maxAttempts, outcome, outcomeMissing } = snapshot;
       return {
         kind: "task",
         id: taskId,
@@ -75,6 +78,7 @@ function taskJob(handle: TaskHandle<unknown>): Job {
         maxAttempts,
         firstFailure: firstFailure([{ snapshot, below: () => [] }]),
         outcome,
+        outcomeMissing,
         exitCode: exitCodeOfTask(status),
       };
     },
@@ -85,6 +89,7 @@ function taskJob(handle: TaskHandle<unknown>): Job {
 function runJob(controller: Controller, handle: RunHandle): Job {
   return {
     stop: async (options) => await handle.stop(options),
+    snapshot: async (taskId) => await controller.get(taskId),
     async *snapshots() {
       for (let cursor: string | null = null, more = true; more; more = cursor !== null) {
         const page: Awaited<ReturnType<Controller["list"]>> = await controller.list({
@@ -112,6 +117,7 @@ function runJob(controller: Controller, handle: RunHandle): Job {
         maxAttempts: null,
         firstFailure: chain,
         outcome: undefined,
+        outcomeMissing: null,
         exitCode: exitCodeOfRun(status, counts),
       };
     },

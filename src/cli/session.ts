@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import type { Controller } from "../api/controller.ts";
 import { formatDuration } from "../core/duration.ts";
 import { EXIT_CODES } from "./exit-codes.ts";
@@ -8,6 +9,11 @@ import { Output } from "./output/output.ts";
 import type { Reporter } from "./output/reporter.ts";
 import type { EndSummary } from "./output/summary.ts";
 import type { Settings } from "./settings.ts";
+
+/** How long a forced end may take to be stored and told. */
+const FORCED_MS = 500;
+/** Of the event loop, after the last event. */
+const TURNS = 3;
 
 /** What a session is opened for. */
 export interface SessionOptions {
@@ -28,6 +34,8 @@ export class Session {
   #job: Job | null = null;
   /** Why it is to stop, as soon as there is a job. */
   #wish: string | null = null;
+  #isForced = false;
+  #isOver = false;
 
   private constructor(options: SessionOptions, parts: { readonly stdout: Output; readonly stderr: Output; readonly reporter: Reporter }) {
     const { host } = options.settings;
@@ -60,9 +68,10 @@ export class Session {
   async follow(job: Job, events: ReturnType<Controller["events"]>): Promise<number> {
     this.#job = job;
     if (this.#wish !== null) this.#stop(this.#wish);
-    const [summary] = await Promise.all([job.ended(), this.#tell(job, events), this.#describe(job)]);
+    const [summary] = await Promise.all([job.ended(), this.#tellAll(job, events), this.#describe(job)]);
+    this.#isOver = true;
     this.#reporter.end(summary);
-    return this.#verdict(summary);
+    return this.#isForced ? EXIT_CODES.interrupted : this.#verdict(summary);
   }
 
   close(): void {
@@ -70,11 +79,22 @@ export class Session {
     for (const end of this.#endings) end();
   }
 
-  /** Hands on each event up to the last of the job. */
-  async #tell(job: Job, events: ReturnType<Controller["events"]>): Promise<void> {
+  /** Up to the last event of the job, and what comes right after it: that its task blocked the loop is heard only when the loop turns. */
+  async #tellAll(job: Job, events: ReturnType<Controller["events"]>): Promise<void> {
+    const last = Promise.withResolvers<void>();
+    this.#tell(job, events, last.resolve).then(last.resolve, last.reject);
+    await last.promise;
+    for (let turns = 0; turns < TURNS; turns += 1) await turn();
+  }
+
+  /** Hands on each event. */
+  async #tell(job: Job, events: ReturnType<Controller["events"]>, onLast: () => void): Promise<void> {
     for await (const event of events) {
+      if (this.#isOver) return;
+      // Why it never ran is known to the stored task alone.
+      if (event.type === "TaskStatusChanged" && (event.to === "skipped" || event.to === "cancelled")) this.#reporter.describe(await job.snapshot(event.taskId));
       this.#reporter.event(event);
-      if (job.isLast(event)) return;
+      if (job.isLast(event)) onLast();
     }
   }
 
@@ -83,20 +103,33 @@ export class Session {
   }
 
   #interrupt(signal: string): void {
+    this.#reporter.interrupted();
     this.#reporter.note(`stopping within ${formatDuration(this.#options.graceMs)}… press Ctrl-C again to force`);
     this.#stop(`interrupted by ${signal}`);
   }
 
-  #stop(reason: string): void {
-    const { settings, graceMs } = this.#options;
+  #stop(reason: string, graceMs = this.#options.graceMs): void {
+    const { settings } = this.#options;
     this.#wish = reason;
     // It may have ended meanwhile: how is told by the end itself.
     this.#job?.stop({ grace: graceMs, actor: settings.host.user, reason }).catch(() => undefined);
   }
 
+  /** What still runs is given up; how everything has ended is told in any case, or else that it is not known. */
   #force(): void {
+    this.#reporter.interrupted();
+    if (this.#isForced || this.#job === null) return this.#leave();
+    this.#isForced = true;
+    this.#reporter.note("forced: what still runs is given up, and its outcome is unknown");
+    this.#stop("forced by a second interrupt", 0);
+    setTimeout(() => {
+      if (!this.#isOver) this.#leave();
+    }, FORCED_MS).unref();
+  }
+
+  #leave(): void {
     this.#reporter.restore();
-    this.#stderr.line("forced: what still ran is given up, and its outcome is unknown");
+    this.#stderr.line("forced: how it ends is not waited for");
     this.#options.settings.host.leaveNow(EXIT_CODES.interrupted);
   }
 

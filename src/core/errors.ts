@@ -20,14 +20,12 @@ export const ERRORS = {
   INVALID_TRANSITION: { name: "InvalidTransition", exitCode: 4, retryable: false, meaning: "The verb or transition is not legal in the task's present status; `allowed` lists what is." },
   ATTEMPTS_EXHAUSTED: { name: "AttemptsExhausted", exitCode: 4, retryable: false, meaning: "The attempts are used up; a person's `retry` grants one more." },
   CARRIER_ABANDONED: { name: "CarrierAbandoned", exitCode: 4, retryable: true, meaning: "An abandoned body of an earlier attempt still runs; wait for it to end, or pass `force`." },
-  DEPENDENCY_FAILED: { name: "DependencyFailed", exitCode: 1, retryable: false, meaning: "An upstream task did not end as this one needs; see `upstreamIds`." },
   CIRCULAR_DEPENDENCY: { name: "CircularDependency", exitCode: 2, retryable: false, meaning: "The dependencies form a cycle; `path` shows it." },
   TASK_CANCELLED: { name: "TaskCancelled", exitCode: 6, retryable: false, meaning: "The task was stopped or cancelled. Inside a task: let it through, clean up, do not swallow it." },
   TASK_SKIPPED: { name: "TaskSkipped", exitCode: 0, retryable: false, meaning: "The task was skipped, so there is no result to give." },
   TASK_TIMEOUT: { name: "TaskTimeout", exitCode: 1, retryable: true, meaning: "A start, attempt or idle timeout fired; `scope` says which." },
   TASK_EXECUTION: { name: "TaskExecutionError", exitCode: 1, retryable: true, meaning: "The task's own code failed; `cause` and `failure` say how." },
   TASK_LOST: { name: "TaskLost", exitCode: 7, retryable: false, meaning: "The task's carrier is out of contact; the outcome is unknown." },
-  RUN_FAILED: { name: "RunFailed", exitCode: 1, retryable: false, meaning: "The pipeline run did not succeed; its summary has the first failure chain." },
   WAIT_TIMEOUT: { name: "WaitTimeout", exitCode: 5, retryable: true, meaning: "Time ran out while waiting; the task itself is untouched." },
   WAIT_IMPOSSIBLE: { name: "WaitImpossible", exitCode: 4, retryable: false, meaning: "The task ended in a status from which the awaited one cannot follow." },
   DEADLOCK: { name: "Deadlock", exitCode: 2, retryable: false, meaning: "The call would wait for itself: a task cannot stop, wait for or retry itself." },
@@ -37,7 +35,6 @@ export const ERRORS = {
   INVALID_ARGUMENTS: { name: "InvalidArguments", exitCode: 2, retryable: false, meaning: "The `input` schema refused the arguments; `issues` says where." },
   UNKNOWN_NAME: { name: "UnknownName", exitCode: 3, retryable: false, meaning: "No task or pipeline of that name is registered; the nearest names are shown." },
   UNKNOWN_ID: { name: "UnknownId", exitCode: 3, retryable: false, meaning: "No task or run has that id, or its history was pruned." },
-  AMBIGUOUS_ID: { name: "AmbiguousId", exitCode: 3, retryable: false, meaning: "Several ids begin like that; `candidates` lists them." },
   OUTCOME_MISSING: { name: "OutcomeMissing", exitCode: 1, retryable: false, meaning: "The upstream task was skipped or forced without an outcome, so there is no value to read." },
   CONTROLLER_CLOSED: { name: "ControllerClosed", exitCode: 2, retryable: false, meaning: "The controller is closed; open another." },
   INTERNAL: { name: "InternalError", exitCode: 70, retryable: false, meaning: "A bug of ours. Please report it with the message and the stack." },
@@ -107,17 +104,6 @@ export class CarrierAbandoned extends TaskError {
   }
 }
 
-/** An upstream task did not end as this one needs. Source §6. */
-export class DependencyFailed extends TaskError {
-  readonly code = "DEPENDENCY_FAILED";
-  readonly upstreamIds: readonly string[];
-
-  constructor(message: string, upstreamIds: readonly string[], options?: ErrorOptionsWithCause) {
-    super(message, options);
-    this.upstreamIds = upstreamIds;
-  }
-}
-
 /** The dependencies of a pipeline form a cycle. Source §6. */
 export class CircularDependency extends TaskError {
   readonly code = "CIRCULAR_DEPENDENCY";
@@ -145,14 +131,16 @@ export class TaskSkipped extends TaskError {
   readonly code = "TASK_SKIPPED";
 }
 
-/** A timeout fired. Source §6. */
+/** A timeout fired; `cause` is what the body threw when it was asked to end, if anything. Source §6. */
 export class TaskTimeout extends TaskError {
   readonly code = "TASK_TIMEOUT";
   readonly scope: "start" | "attempt" | "idle";
+  readonly failure: Failure | null;
 
-  constructor(scope: "start" | "attempt" | "idle", message: string) {
-    super(message);
+  constructor(scope: "start" | "attempt" | "idle", message: string, options: ErrorOptionsWithCause & { readonly failure?: Failure | null } = {}) {
+    super(message, options);
     this.scope = scope;
+    this.failure = options.failure ?? null;
   }
 }
 
@@ -176,11 +164,6 @@ export class TaskLost extends TaskError {
     super(message);
     this.failure = failure;
   }
-}
-
-/** A pipeline run did not succeed. */
-export class RunFailed extends TaskError {
-  readonly code = "RUN_FAILED";
 }
 
 /** Time ran out while waiting. The task goes on. Source §3.1. */
@@ -265,17 +248,6 @@ export class UnknownName extends ConfigurationError {
 /** No task or run has that id. */
 export class UnknownId extends TaskError {
   readonly code = "UNKNOWN_ID";
-}
-
-/** Several ids begin like that. */
-export class AmbiguousId extends TaskError {
-  readonly code = "AMBIGUOUS_ID";
-  readonly candidates: readonly string[];
-
-  constructor(prefix: string, candidates: readonly string[]) {
-    super(`"${prefix}" could be any of ${candidates.join(", ")}. Give more characters.`);
-    this.candidates = candidates;
-  }
 }
 
 /** The upstream task has no outcome to read. */

@@ -28,7 +28,7 @@ export type PlanEvent = By &
   (
     | { readonly type: "enqueue" | "block" | "backoffElapsed" }
     /** Begins an attempt: the design's `markStarting`. */
-    | { readonly type: "dispatch"; readonly owner: string; readonly executor: string }
+    | { readonly type: "dispatch"; readonly owner: string; readonly executor: string | null }
     | { readonly type: "conditionFalse"; readonly failure: Failure }
     | { readonly type: "dependencyFailed"; readonly to: "cancelled" | "skipped"; readonly failure: Failure }
     /** It can never run (again): its arguments were lost with their node. */
@@ -93,3 +93,19 @@ export const TRIGGERS = {
   rerun: "pipeline:rerun",
   force: "user:force",
 } as const satisfies Record<LifecycleEventType, string>;
+
+/** Triggers that stand in the place of the usual one where the cause is known more closely. */
+export const CLOSER_TRIGGERS = [
+  "pause:overtaken",
+  "retry:backoff",
+  "retry:exhausted",
+  "timeout:start",
+  "timeout:attempt",
+  "timeout:idle",
+  "pipeline:function-threw",
+  "pipeline:verdict",
+  "controller:close",
+] as const;
+
+/** Such a trigger. */
+export type CloserTrigger = (typeof CLOSER_TRIGGERS)[number];

@@ -13,7 +13,7 @@ export function enqueue(move: Move, type: "enqueue" | "backoffElapsed"): TaskErr
 }
 
 /** `markStarting`: opens the attempt, so each path into `running` has a `startedAt`. */
-export function dispatch(move: Move, owner: string, executor: string): TaskError | null {
+export function dispatch(move: Move, owner: string, executor: string | null): TaskError | null {
   const snapshot = move.snapshot;
   const { status, attempt, maxAttempts, taskId } = snapshot;
   if (status !== "queued" && status !== "retry_wait") return move.refuse();

@@ -103,7 +103,8 @@ function cancelled(message: string): Failure {
 }
 
 function killed(kind: Failure["kind"], carrier: { readonly exitCode: number | null; readonly signal: string | null }, message: string): Failure {
-  return createFailure({ kind, message, exitCode: carrier.exitCode, signal: carrier.signal, forced: true });
+  const name = kind === "cancelled" ? "TaskCancelled" : kind === "nonzero_exit" ? kind : "TaskTimeout";
+  return createFailure({ kind, name, message, exitCode: carrier.exitCode, signal: carrier.signal, forced: true });
 }
 
 function lost(kind: Failure["kind"], message: string): Verdict {

@@ -155,6 +155,8 @@ export class Attempt implements CarrierReports, LiveAttempt {
     if (this.#over || this.cell.snapshot.status !== "pausing") return;
     this.#pauseTimer?.cancel();
     this.times.pauseSeenAt = this.#parts.clock.now();
+    // What it had done by then, not what was last worth saying.
+    this.#progress?.flush();
     this.#parts.lifecycle.must(this.cell, { type: "pauseReached" });
     this.#deadlines?.paused();
   }

@@ -9,7 +9,8 @@ export function clone(value: unknown, what: string): unknown {
   try {
     return structuredClone(value);
   } catch (error) {
-    throw uncloneable(value, what, error);
+    const path = pathOfTrouble(value, what, 0) ?? what;
+    throw new ConfigurationError(`${path} cannot be copied: it holds a function, a symbol, a promise or the like. Give plain data.`, { cause: error });
   }
 }
 

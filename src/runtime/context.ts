@@ -1,3 +1,4 @@
+import { describeValue } from "../core/describe-value.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import type { LogLevel } from "../core/events.ts";
 import type { LaunchRequest } from "../core/ports/executor.ts";
@@ -98,6 +99,7 @@ export class RuntimeContext implements TaskContext {
     if (typeof report !== "object" || report === null) {
       throw new ConfigurationError(`ctx.progress takes an object such as { done: 3, total: 10 }, not ${typeof report}.`);
     }
+    checkProgress(report);
     this.#request.reports.progress(report);
   }
 
@@ -138,4 +140,21 @@ export class RuntimeContext implements TaskContext {
       throw new ConfigurationError(`ctx.emit takes a kind, a non-empty string, as its first argument, not ${JSON.stringify(kind) ?? typeof kind}.`);
     this.#request.reports.emit(kind, payload);
   }
+}
+
+/** Cheap, since it is asked for every row: only what is there is looked at. */
+function checkProgress({ done, total, unit, message }: ProgressReport): void {
+  if (!isCount(done)) throw wrongProgress("done", "a number of at least 0", done);
+  if (!isCount(total)) throw wrongProgress("total", "a number of at least 0", total);
+  if (unit !== undefined && typeof unit !== "string") throw wrongProgress("unit", "text", unit);
+  if (message !== undefined && typeof message !== "string") throw wrongProgress("message", "text", message);
+}
+
+/** NaN passes here and is ignored later: a task divides by zero now and then, and that is no reason to fail it. */
+function isCount(value: unknown): boolean {
+  return value === undefined || (typeof value === "number" && !(value < 0));
+}
+
+function wrongProgress(key: string, right: string, found: unknown): ConfigurationError {
+  return new ConfigurationError(`ctx.progress: ${key} must be ${right}; found ${describeValue(found)}.`);
 }

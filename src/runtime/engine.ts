@@ -190,7 +190,8 @@ export class Engine {
       });
       const cell = new Cell({ definition: node.definition, snapshot: fresh, args: Array.isArray(node.args) ? node.args : undefined, place });
       driver.add(cell);
-      return this.#creation(cell, "block", now);
+      // A root waits for nothing: it stays pending until it is let go, right after this write.
+      return this.#creation(cell, plan.graph.upstream[index]?.length === 0 ? null : "block", now);
     });
     const events = [runEvent(pending, run, { at: now, by: { trigger: "user:start" } })];
     this.#runs.set(run.runId, driver);
@@ -266,9 +267,20 @@ export class Engine {
 
   /** The task as stored. */
   async get(taskId: string): Promise<TaskSnapshot> {
-    const row = await this.store.tasks.get(taskId);
+    const row = await this.#read(async () => await this.store.tasks.get(taskId));
     if (row === undefined) throw unknownTask(taskId);
     return row;
+  }
+
+  /** What a closed store answers is no fault of the store's. */
+  async #read<Value>(read: () => Promise<Value>): Promise<Value> {
+    try {
+      return await read();
+    } catch (error) {
+      if (this.#closing !== null && error instanceof StoreError)
+        throw new ControllerClosed("the controller is closed, and its store with it: open another to read.", { cause: error });
+      throw error;
+    }
   }
 
   /**
@@ -331,6 +343,8 @@ export class Engine {
 
   async #close(graceMs: number): Promise<void> {
     const { durability } = this.store.supports;
+    // What the watch has found while the loop was blocked is still on its way.
+    if (this.#loopWatch !== null) await this.#loopWatch.heard();
     this.#scheduler.close();
     for (const driver of this.#runs.values()) if (driver.run.endedAt === null && !durability) driver.halt("stop", { by: CLOSING, graceMs });
     const open = [...this.#lifecycle.cells.values()].filter((cell) => !isTerminal(cell.snapshot.status));
@@ -366,8 +380,9 @@ export class Engine {
     for (const driver of this.#runs.values()) driver.dismiss(problem);
   }
 
-  #creation(cell: Cell, first: "enqueue" | "block", now: number, overrides: unknown = null): Parameters<Journal["create"]>[0] {
+  #creation(cell: Cell, first: "enqueue" | "block" | null, now: number, overrides: unknown = null): Parameters<Journal["create"]>[0] {
     const created = createdEvent(cell.snapshot);
+    if (first === null) return { snapshot: cell.snapshot, payload: { args: cell.args, overrides }, events: [created] };
     const applied = apply(cell.snapshot, { type: first }, now);
     if (!applied.ok) throw applied.error;
     cell.snapshot = applied.snapshot;

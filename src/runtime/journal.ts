@@ -38,10 +38,18 @@ interface RunCreation {
 interface Change {
   readonly op: "change";
   change: TaskChange;
-  /** Its events, and between them what was said beside them and is not stored. */
-  announced: readonly TaskEvent[];
+  /** Its events, and between them what was said beside them and is not stored; one entry for each change that joined. */
+  readonly parts: Announcement[];
   /** `null`: nobody waits for it. */
   stored: Stored | null;
+}
+
+/** What is published of one change, and which change it was: the place of its row in a write tells only of the first that joined. */
+interface Announcement {
+  readonly order: number;
+  readonly events: readonly TaskEvent[];
+  /** How many of them are stored, too. */
+  readonly stored: number;
 }
 
 interface ChangeOfRun {
@@ -86,6 +94,7 @@ export class Journal {
   #failuresInRow = 0;
   #timer: Timer | null = null;
   #idle: (() => void)[] = [];
+  #changes = 0;
 
   constructor(parts: JournalParts) {
     this.#parts = parts;
@@ -111,15 +120,16 @@ export class Journal {
   change(change: TaskChange, stored: Stored | null = null, ahead: readonly TaskEvent[] = []): void {
     const { taskId } = change.snapshot;
     const waiting = this.#joinable.get(taskId);
-    const announced = ahead.length === 0 ? change.events : [...ahead, ...change.events];
+    this.#changes += 1;
+    const announcement = { order: this.#changes, stored: change.events.length, events: ahead.length === 0 ? change.events : [...ahead, ...change.events] };
     if (waiting === undefined) {
-      const write: Change = { op: "change", change, announced, stored };
+      const write: Change = { op: "change", change, parts: [announcement], stored };
       this.#joinable.set(taskId, write);
       this.#push(write);
       return;
     }
     waiting.change = joined(waiting.change, change);
-    waiting.announced = [...waiting.announced, ...announced];
+    waiting.parts.push(announcement);
     waiting.stored = both(waiting.stored, stored);
   }
 
@@ -222,6 +232,7 @@ export class Journal {
     const { store } = this.#parts;
     const creations: TaskCreation[] = [];
     const changes: TaskChange[] = [];
+    const joins = hasJoins(group);
     for (const write of group) {
       switch (write.op) {
         case "create":
@@ -231,7 +242,7 @@ export class Journal {
           await store.runs.create(write.run, write.params, write.creations, write.events);
           break;
         case "change":
-          changes.push(write.change);
+          changes.push(joins ? ranked(write) : write.change);
           break;
         case "changeRun":
           return [{ problem: await store.runs.commit(write.change), result: CHANGE_MADE }];
@@ -246,9 +257,8 @@ export class Journal {
   }
 
   #answer(group: readonly Write[], answers: readonly Answer[]): void {
-    const events: TaskEvent[] = [];
-    for (const [index, write] of group.entries()) if ((answers[index] ?? STORED).problem === null) collect(write, events);
-    this.#parts.publish(events);
+    const done = group.filter((_write, index) => (answers[index] ?? STORED).problem === null);
+    this.#parts.publish(inOrder(done).flatMap((announcement) => announcement.events));
     for (const [index, write] of group.entries()) {
       const { problem, result } = answers[index] ?? STORED;
       write.stored?.(problem, result);
@@ -296,21 +306,35 @@ function groupFrom(writes: readonly Write[], from: number): readonly Write[] {
   return from === 0 && end === writes.length ? writes : writes.slice(from, end);
 }
 
-function collect(write: Write, events: TaskEvent[]): void {
+/** As it was decided: a cause before its effects, though a later change of one task joined an earlier one of it. */
+function inOrder(writes: readonly Write[]): readonly Announcement[] {
+  const announcements = writes.flatMap(announcementsOf);
+  return hasJoins(writes) ? announcements.toSorted((a, b) => a.order - b.order) : announcements;
+}
+
+/** Has a later change of one task joined an earlier one? */
+function hasJoins(writes: readonly Write[]): boolean {
+  return writes.some((write) => write.op === "change" && write.parts.length > 1);
+}
+
+/** The change with the place of each of its events among all that were decided. */
+function ranked({ change, parts }: Change): TaskChange {
+  return { ...change, ranks: parts.flatMap(({ order, stored }) => Array.from({ length: stored }, () => order)) };
+}
+
+function announcementsOf(write: Write): readonly Announcement[] {
   switch (write.op) {
     case "create":
-      events.push(...write.creation.events);
-      return;
+      return [{ order: 0, stored: 0, events: write.creation.events }];
     case "createRun":
       // The run before its nodes, as the feed tells it.
-      events.push(...write.events);
-      for (const creation of write.creations) events.push(...creation.events);
-      return;
+      return [{ order: 0, stored: 0, events: [...write.events, ...write.creations.flatMap((creation) => creation.events)] }];
     case "change":
-      events.push(...write.announced);
-      return;
+      return write.parts;
     case "changeRun":
-      events.push(...write.change.events);
+      return [{ order: 0, stored: 0, events: write.change.events }];
+    default:
+      return unreachable(write);
   }
 }
 

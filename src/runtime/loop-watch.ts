@@ -45,6 +45,12 @@ export class LoopWatch {
     this.#watched -= 1;
   }
 
+  /** Resolves when what the helper thread has said so far is here: its messages come with the next turns of the loop. */
+  async heard(): Promise<void> {
+    if (this.#worker === null) return;
+    for (let turns = 0; turns < 2; turns += 1) await new Promise((resolve) => setImmediate(resolve));
+  }
+
   async close(): Promise<void> {
     this.#rest();
     await this.#worker?.terminate();

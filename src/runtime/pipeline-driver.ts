@@ -12,7 +12,7 @@ import { closeRun, createRunState } from "../core/graph-run-state.ts";
 import type { RunState } from "../core/graph-run-state.ts";
 import { isList } from "../core/options.ts";
 import { effectiveOutcome, isOutcome } from "../core/join.ts";
-import type { By } from "../core/lifecycle-events.ts";
+import type { By, CloserTrigger } from "../core/lifecycle-events.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { RunSnapshot } from "../core/run.ts";
 import { isRunTerminal } from "../core/run.ts";
@@ -218,10 +218,11 @@ export class PipelineDriver {
   /** It fails by itself, takes no slot and is not retried. */
   #failUnstarted(cell: Cell, error: unknown): void {
     const { lifecycle, owner } = this.#parts;
+    const trigger: CloserTrigger = "pipeline:function-threw";
     const refused = lifecycle.applyAll(cell, [
-      { type: "enqueue" },
-      { type: "dispatch", owner, executor: cell.definition.executor },
-      { type: "failed", failure: { ...failureOf(error), retryable: false }, retryAt: null },
+      { type: "enqueue", trigger },
+      { type: "dispatch", owner, executor: null, trigger },
+      { type: "failed", failure: { ...failureOf(error), retryable: false }, retryAt: null, trigger },
     ]);
     if (refused !== null) throw refused;
   }

@@ -1,5 +1,6 @@
 import { ConfigurationError } from "../core/errors.ts";
 import { createFailure } from "../core/failure.ts";
+import type { CloserTrigger } from "../core/lifecycle-events.ts";
 import { decideRetry } from "../core/policies/retry.ts";
 import type { Clock, Timer } from "../core/ports/clock.ts";
 import type { Executor, Settlement } from "../core/ports/executor.ts";
@@ -10,7 +11,7 @@ import { holdsSlot } from "../core/snapshot-rules.ts";
 import { failureOf } from "../core/thrown.ts";
 import { unreachable } from "../core/unreachable.ts";
 import { judgeSettlement } from "../core/verdict.ts";
-import type { Verdict } from "../core/verdict.ts";
+import type { FiredTimeout, Verdict } from "../core/verdict.ts";
 import type { ArtifactsRoot } from "./artifacts-root.ts";
 import { headOf } from "./audit-events.ts";
 import { Attempt } from "./attempt.ts";
@@ -143,11 +144,11 @@ export class Supervisor {
     } else {
       this.#unwatchLoop(attempt);
     }
-    this.#conclude(cell, judgeSettlement({ status, requestedAction, settlement, timeout: attempt.timeout }));
+    this.#conclude(cell, judgeSettlement({ status, requestedAction, settlement, timeout: attempt.timeout }), status === "stopping" ? null : attempt.timeout);
     cell.attempt = null;
   }
 
-  #conclude(cell: Cell, verdict: Verdict): void {
+  #conclude(cell: Cell, verdict: Verdict, timeout: FiredTimeout | null): void {
     const { lifecycle } = this.#parts;
     switch (verdict.type) {
       case "succeeded":
@@ -157,27 +158,28 @@ export class Supervisor {
         lifecycle.must(cell, verdict);
         return;
       case "lost":
-        lifecycle.must(cell, verdict);
+        lifecycle.must(cell, { ...verdict, ...triggered(timeout) });
         return;
       case "failed":
-        this.#failed(cell, verdict);
+        this.#failed(cell, verdict, timeout);
         return;
       default:
         unreachable(verdict);
     }
   }
 
-  #failed(cell: Cell, verdict: Extract<Verdict, { readonly type: "failed" }>): void {
+  #failed(cell: Cell, verdict: Extract<Verdict, { readonly type: "failed" }>, timeout: FiredTimeout | null): void {
     const { lifecycle, clock, random } = this.#parts;
     const { attempt, maxAttempts, status } = cell.snapshot;
     cell.error = verdict.error;
     const decision = decideRetry({ policy: cell.definition.retry, attempt, maxAttempts, failure: verdict.failure, error: verdict.error, random });
     const failure = !decision.retry && decision.reason === "invalid-policy" ? decision.failure : verdict.failure;
     const retryAt = decision.retry && status !== "stopping" ? clock.now() + decision.delayMs : null;
-    const trigger = retryAt !== null ? "retry:backoff" : decision.retry || decision.reason !== "exhausted" || maxAttempts === 1 ? undefined : "retry:exhausted";
+    const isSpent = !decision.retry && decision.reason === "exhausted" && maxAttempts > 1;
+    const closer: CloserTrigger | null = retryAt !== null ? "retry:backoff" : isSpent ? "retry:exhausted" : null;
     const discarded =
       "discarded" in verdict ? { warning: { code: "late_result_discarded", message: "what it returned after its time was up is discarded" } as const } : {};
-    lifecycle.must(cell, { type: "failed", failure, retryAt, ...(trigger === undefined ? {} : { trigger }) }, discarded);
+    lifecycle.must(cell, { type: "failed", failure, retryAt, ...(closer === null ? triggered(timeout) : { trigger: closer }) }, discarded);
   }
 
   /** An abandoned body has ended after all: that is recorded, and changes nothing else. Source §13.4. */
@@ -281,4 +283,14 @@ export class Supervisor {
       logger.warn("progress could not be stored", { taskId: cell.taskId, problem: failureOf(problem).message });
     });
   }
+}
+
+const TIMEOUT_TRIGGERS = { timeout_start: "timeout:start", timeout_attempt: "timeout:attempt", timeout_idle: "timeout:idle" } as const satisfies Record<
+  FiredTimeout["kind"],
+  CloserTrigger
+>;
+
+/** A timeout is the cause, whatever the body then did. */
+function triggered(timeout: FiredTimeout | null): { readonly trigger?: CloserTrigger } {
+  return timeout === null ? {} : { trigger: TIMEOUT_TRIGGERS[timeout.kind] };
 }

@@ -64,7 +64,7 @@ it("closes once, however often it is asked, and takes nothing afterwards", async
   await controller.close();
   await expect(controller.submit(tick)).rejects.toMatchObject({ code: "CONTROLLER_CLOSED" });
   await expect(controller.startRun(empty)).rejects.toMatchObject({ code: "CONTROLLER_CLOSED" });
-  await expect(controller.get(id)).rejects.toMatchObject({ code: "STORE" });
+  await expect(controller.get(id)).rejects.toMatchObject({ code: "CONTROLLER_CLOSED" });
 });
 
 it("refuses a grace that is none, and stays open", async () => {

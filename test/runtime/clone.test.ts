@@ -69,15 +69,17 @@ describe("what cannot be copied", () => {
     ["args", new WeakMap()],
   ])("is named by its path: %s", (path, value) => {
     const problem = problemOf(value);
-    expect(problem.message.startsWith(`${path} cannot leave its thread or process`)).toBe(true);
-    expect(problem.message).toContain('executor: "async"');
+    expect(problem.message.startsWith(`${path} cannot be copied`)).toBe(true);
+    const onItsWay = uncloneable(value, "args", problem).message;
+    expect(onItsWay.startsWith(`${path} cannot leave its thread or process`)).toBe(true);
+    expect(onItsWay).toContain('executor: "async"');
     expect(problem.cause).toBeInstanceOf(Error);
   });
 
   test("is named by some path however deep it lies, and soon", () => {
     let value: unknown = callback;
     for (let depth = 0; depth < 500; depth += 1) value = { next: value };
-    expect(problemOf(value).message).toMatch(/^args(\.next){50} cannot leave/);
+    expect(problemOf(value).message).toMatch(/^args(\.next){50} cannot be copied/);
   });
 
   test("but can be here, as only another way of copying fails, is named as a whole", () => {

@@ -4,7 +4,7 @@ import type { StoredEvent, TaskEventType, WarningCode } from "../../src/core/eve
 import { FAILURE_KINDS } from "../../src/core/failure.ts";
 import type { FailureKind } from "../../src/core/failure.ts";
 import { TRIGGERS } from "../../src/core/lifecycle-events.ts";
-import type { LifecycleEventType } from "../../src/core/lifecycle-events.ts";
+import type { CloserTrigger, LifecycleEventType } from "../../src/core/lifecycle-events.ts";
 import { code, page, table } from "./markdown.ts";
 
 /** `docs/reference/events.md`: events, warnings, triggers, failure kinds. */
@@ -30,7 +30,6 @@ export function eventsPage(): string {
       ["trigger", "when"],
       triggers.map(([trigger = "", when = ""]) => [code(trigger), when]),
     ),
-    "Where a cause is known more closely it replaces the usual one: `retry:exhausted`, `timeout:idle`, `controller:close`.",
     "## Failure kinds",
     "`failure.kind` says why a task failed. A timeout is a reason, never a status.",
     table(
@@ -95,8 +94,16 @@ const WHEN: Readonly<Record<LifecycleEventType, string>> = {
   force: "`forceTransition` was called",
 };
 
-const MORE_TRIGGERS: Readonly<Record<CancelTrigger | "pause:overtaken", string>> = {
+const MORE_TRIGGERS: Readonly<Record<CancelTrigger | CloserTrigger, string>> = {
   "pause:overtaken": "it ended before the pause took hold",
+  "retry:backoff": "the attempt failed, and another follows after the backoff",
+  "retry:exhausted": "the attempt failed, and it was the last one",
+  "timeout:start": "it was not launched in time",
+  "timeout:attempt": "the attempt took too long",
+  "timeout:idle": "it gave no sign of work for too long",
+  "pipeline:function-threw": "the node's `when`, `args` or `items` function threw; its task never ran",
+  "pipeline:verdict": "all nodes of the run have ended",
+  "controller:close": "the controller closes",
   "pipeline:fail-fast": "another task of its run failed, and the run fails fast",
   "pipeline:quorum-unreachable": "too few tasks of its run can still succeed",
 };

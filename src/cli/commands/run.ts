@@ -27,7 +27,13 @@ export async function run(settings: Settings, name: string, flags: RunFlags): Pr
   const catalogue = await loadCatalogue(settings);
   const target = findTarget(catalogue, name);
   const logger = libraryLogger();
-  const controller = await Controller.open({ ...catalogue, logger, ...(maxParallel === undefined ? {} : { concurrency: { maxParallel } }) });
+  const controller = await Controller.open({
+    ...catalogue,
+    logger,
+    // While the loop is blocked nothing of ours can speak: the watcher writes to stderr itself.
+    watchLoop: { announce: !settings.quiet },
+    ...(maxParallel === undefined ? {} : { concurrency: { maxParallel } }),
+  });
   try {
     const session = await Session.open({ settings, name, graceMs });
     try {

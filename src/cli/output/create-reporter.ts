@@ -24,7 +24,14 @@ export async function createReporter({ settings, stdout, stderr, name, startedAt
   const isJson = format === "json" || format === "jsonl";
   const live = async (output: Output, others: readonly Output[]): Promise<Reporter> => {
     const { LiveReporter } = await import("./live-reporter.ts");
-    return new LiveReporter(output, { title: cleanLine(name), startedAtMs, others, verbose, paint: createPaint(settings.colours(output.stream)) });
+    return new LiveReporter(output, {
+      title: cleanLine(name),
+      startedAtMs,
+      others,
+      sharesStderr: stderr.isTerminal,
+      verbose,
+      paint: createPaint(settings.colours(output.stream)),
+    });
   };
   // A terminal that shows the data is no place for a view as well.
   if (isJson && (quiet || stdout.isTerminal || !stderr.isTerminal)) return createJsonReporter(stdout, stderr, quiet);

@@ -1,13 +1,15 @@
 import { formatDuration } from "../../core/duration.ts";
-import type { AttemptFailed, TaskEvent, TaskLogLine, TaskStatusChanged } from "../../core/events.ts";
+import type { AttemptFailed, TaskEvent, TaskLogLine, TaskStatusChanged, TaskWarning } from "../../core/events.ts";
 import type { TaskStatus } from "../../core/status.ts";
+import { isTerminal } from "../../core/transitions.ts";
 import { unreachable } from "../../core/unreachable.ts";
 import { formatProgress, formatRate, shareOf } from "./amounts.ts";
 import { cleanLine, cleanText } from "./clean-text.ts";
-import { toJson } from "./json-text.ts";
 import type { Paint } from "./paint.ts";
 import type { NodeRow } from "./run-board.ts";
+import { userStall } from "./stack-frames.ts";
 import { STATUS_LOOKS } from "./status-look.ts";
+import { valueText } from "./value-text.ts";
 
 /** How much is told. */
 export interface LineOptions {
@@ -28,13 +30,13 @@ export function eventLines(event: TaskEvent, row: NodeRow | undefined, options: 
     case "AttemptFailed":
       return [`${nameOf(event)} ${attemptText(event, row)}`];
     case "TaskWarning":
-      return [`${nameOf(event)} ${paint("yellow", "warning")} (${event.code}): ${cleanLine(event.message)}`];
+      return [`${nameOf(event)} ${paint("yellow", "warning")} (${event.code}): ${cleanLine(warningText(event, verbose))}`];
     case "TaskLogLine":
       return event.level === "debug" && !verbose ? [] : logLines(event, paint);
     case "ProgressUpdated":
       return [`${nameOf(event)} ${progressText(row)}`];
     case "TaskOutput":
-      return [`${nameOf(event)} output ${cleanLine(event.kind, 100)}: ${cleanLine(toJson(event.payload), 1_000)}`];
+      return [`${nameOf(event)} output ${cleanLine(event.kind, 100)}: ${valueText(event.payload)}`];
     case "AdminOverride":
       return [`${nameOf(event)} set from ${event.from} to ${event.to} by ${cleanLine(event.actor, 100)}: ${cleanLine(event.reason)}`];
     case "PipelineRunStatusChanged":
@@ -56,7 +58,11 @@ function stepText({ from, to, trigger, actor, reason }: TaskStatusChanged, row: 
   const word = paint(STATUS_LOOKS[to].style, to);
   const attempt = to === "running" && row !== undefined && row.attempt > 1 ? ` (attempt ${attemptOf(row)})` : "";
   const details = verbose ? ` (from ${from}, ${cleanLine(trigger, 100)} by ${cleanLine(actor, 100)})` : "";
-  return `${word}${attempt}${details}${why(reason)}`;
+  return `${word}${attempt}${details}${why(reason ?? (isTerminal(to) && to !== "failed" ? (row?.endReason ?? null) : null))}`;
+}
+
+function warningText({ code, message }: TaskWarning, verbose: boolean): string {
+  return code === "loop_stalled" && !verbose ? userStall(message) : message;
 }
 
 function why(reason: string | null): string {
@@ -76,7 +82,7 @@ function attemptOf({ attempt, maxAttempts }: NodeRow): string {
 /** Each line of a message begins with the task's name: none can pass for a line of ours. */
 function logLines(event: TaskLogLine, paint: Paint): readonly string[] {
   const level = event.level === "info" ? "" : `${paint(event.level === "error" ? "red" : "yellow", event.level)} `;
-  const fields = Object.keys(event.fields).length === 0 ? "" : ` ${paint("dim", cleanLine(toJson(event.fields), 1_000))}`;
+  const fields = Object.keys(event.fields).length === 0 ? "" : ` ${paint("dim", valueText(event.fields))}`;
   const lines = cleanText(event.message).trimEnd().split("\n");
   return lines.map((line, index) => `${nameOf(event)} ${paint("dim", "|")} ${level}${line}${index === lines.length - 1 ? fields : ""}`);
 }

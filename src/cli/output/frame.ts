@@ -1,5 +1,6 @@
 import { formatDuration } from "../../core/duration.ts";
 import { TASK_STATUSES } from "../../core/status.ts";
+import type { TaskStatus } from "../../core/status.ts";
 import { formatCounts } from "./counts.ts";
 import { drawNodes } from "./node-lines.ts";
 import type { DrawOptions } from "./node-lines.ts";
@@ -29,9 +30,10 @@ export function drawFrame(board: RunBoard, options: FrameOptions): readonly stri
   return [...drawNodes(rows, options), paint("dim", fit(`… ${board.size - rows.length} more: ${rest}`, width).trimEnd()), total];
 }
 
+/** What is told of all: what goes on, and what has gone wrong. */
+const TOLD: readonly TaskStatus[] = ["running", "stopping", "pausing", "paused", "retry_wait", "failed", "lost"];
+
 function totals(board: RunBoard): string {
-  const failed = board.count("failed") + board.count("lost");
-  const running = board.count("running");
-  const parts = [`${board.ended}/${board.size} done`, ...(running > 0 ? [`${running} running`] : []), ...(failed > 0 ? [`${failed} failed`] : [])];
-  return parts.join(" · ");
+  const present = TOLD.filter((status) => board.count(status) > 0);
+  return [`${board.ended}/${board.size} ended`, ...present.map((status) => `${board.count(status)} ${status}`)].join(" · ");
 }

@@ -15,6 +15,9 @@ export function createJsonReporter(stdout: Output, stderr: Output, quiet: boolea
     note(text) {
       if (!quiet) stderr.line(text);
     },
+    interrupted() {
+      if (!quiet && stderr.isTerminal) stderr.line("");
+    },
     end(summary) {
       diversion.flush();
       stdout.line(toJson(summaryRecord(summary)));

@@ -1,6 +1,6 @@
 import { clearScreenDown, cursorTo, moveCursor } from "node:readline";
 import { createLogUpdate } from "log-update";
-import type { TaskEvent } from "../../core/events.ts";
+import type { TaskEvent, TaskWarning } from "../../core/events.ts";
 import type { TaskSnapshot } from "../../core/snapshot.ts";
 import type { OutputStream } from "../host.ts";
 import { cleanText } from "./clean-text.ts";
@@ -18,6 +18,8 @@ import { widthOf } from "./table.ts";
 const TICK_MS = 100;
 /** Times move on their own only so often. */
 const TIME_MS = 500;
+/** No tick for so long: the loop was blocked, and its watcher may have written a line to stderr, below the view. */
+const BLOCKED_MS = 900;
 
 /** What a live view is made of. */
 export interface LiveOptions extends LineOptions {
@@ -26,6 +28,8 @@ export interface LiveOptions extends LineOptions {
   readonly startedAtMs: number;
   /** What else goes to the same terminal: led around the view. */
   readonly others: readonly Output[];
+  /** Is the terminal also that of the process's stderr? */
+  readonly sharesStderr: boolean;
 }
 
 /** A line a node, repainted in place as events come; log lines and what bodies print go above it. */
@@ -44,6 +48,11 @@ export class LiveReporter implements Reporter {
   #isDirty = true;
   #paintedAtMs = 0;
   #isOpen = true;
+  #tickedAtMs = performance.now();
+  /** Lines below the view that are not ours. */
+  #foreign = 0;
+  /** It may be that there are, and nobody has said so yet. */
+  #isUnsure = false;
 
   constructor(output: Output, options: LiveOptions) {
     this.#output = output;
@@ -59,6 +68,7 @@ export class LiveReporter implements Reporter {
   event(event: TaskEvent): void {
     const row = this.#board.apply(event);
     this.#isDirty = true;
+    if (event.type === "TaskWarning" && event.code === "loop_stalled") this.#announced(event);
     const isInTheRows = event.type === "TaskStatusChanged" || event.type === "ProgressUpdated" || event.type === "PipelineRunStatusChanged";
     if (!isInTheRows || (this.#options.verbose && event.type === "TaskStatusChanged")) this.#keep(eventLines(event, row, this.#options));
   }
@@ -70,12 +80,20 @@ export class LiveReporter implements Reporter {
 
   note(text: string): void {
     this.#keep([text]);
-    if (this.#isOpen) this.#paint(Date.now());
+    if (this.#isOpen && !this.#wasBlocked()) this.#paint(Date.now());
+  }
+
+  /** The next frame and the summary clear what stands below the view. */
+  interrupted(): void {
+    if (this.#isOpen) this.#clearBelow();
   }
 
   end(summary: EndSummary): void {
     for (const diversion of this.#diversions) diversion.flush();
-    if (this.#isOpen) this.#paint(summary.endedAt);
+    if (this.#isOpen) {
+      this.#wasBlocked();
+      this.#paint(summary.endedAt);
+    }
     this.restore();
     for (const line of drawSummary(summary, this.#options)) this.#output.line(line);
   }
@@ -86,10 +104,17 @@ export class LiveReporter implements Reporter {
     this.#isOpen = false;
     clearInterval(this.#ticker);
     this.#output.stream.off("resize", this.#onResize);
+    if (!this.#isUnsure) this.#clearBelow();
     this.#draw.done();
   }
 
   #tick(): void {
+    if (this.#wasBlocked()) {
+      this.#tickedAtMs = performance.now();
+      // Until the next tick the warning may come that says what was written.
+      return;
+    }
+    this.#tickedAtMs = performance.now();
     const isDue = this.#isDirty || (this.#board.isActive && Date.now() - this.#paintedAtMs >= TIME_MS);
     if (isDue) this.#paint(Date.now());
   }
@@ -101,7 +126,33 @@ export class LiveReporter implements Reporter {
     this.#isDirty = true;
   }
 
+  #wasBlocked(): boolean {
+    const wasBlocked = performance.now() - this.#tickedAtMs >= BLOCKED_MS;
+    if (wasBlocked && this.#options.sharesStderr) this.#isUnsure = true;
+    return wasBlocked;
+  }
+
+  /** The watcher has said the same on stderr while the loop was blocked; it goes when the view is drawn again. */
+  #announced(event: TaskWarning): void {
+    if (!this.#options.sharesStderr) return;
+    const { columns = 80 } = this.#terminal;
+    this.#foreign += Math.ceil(widthOf(announcement(event)) / columns);
+    this.#isUnsure = false;
+  }
+
+  /** Back to where the view ends. */
+  #clearBelow(): void {
+    cursorTo(this.#terminal, 0);
+    if (this.#foreign > 0) moveCursor(this.#terminal, 0, -this.#foreign);
+    clearScreenDown(this.#terminal);
+    this.#foreign = 0;
+  }
+
   #paint(nowMs: number): void {
+    if (this.#foreign > 0) this.#clearBelow();
+    // Where the view ends cannot be told: a new one begins here, the old one stays above.
+    if (this.#isUnsure) this.#draw.done();
+    this.#isUnsure = false;
     if (this.#kept.length > 0) this.#draw.persist(this.#kept.splice(0).join("\n"));
     const { columns = 80, rows = 24 } = this.#terminal;
     // The last column stays free, since some terminals wrap there, and the last row, where the cursor rests.
@@ -122,4 +173,10 @@ export class LiveReporter implements Reporter {
     this.#draw.done();
     this.#paint(Date.now());
   }
+}
+
+/** What the watcher of the event loop writes; here only its length counts. */
+function announcement({ message, name, taskId }: TaskWarning): string {
+  const place = /, at ([^<]*?\))/.exec(message)?.[1] ?? "an unknown place";
+  return `warning: task "${name}" (${taskId}) has blocked the event loop for 1000 ms, at ${place}`;
 }

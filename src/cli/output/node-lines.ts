@@ -2,11 +2,13 @@ import { formatDuration } from "../../core/duration.ts";
 import { isTerminal } from "../../core/transitions.ts";
 import { formatProgress, formatRate, shareOf } from "./amounts.ts";
 import { cleanLine } from "./clean-text.ts";
+import { chooseForm, LONGEST_BAR, LONGEST_NAME } from "./node-form.ts";
+import type { NodeForm } from "./node-form.ts";
 import type { Paint } from "./paint.ts";
 import type { NodeRow } from "./run-board.ts";
 import { STATUS_LOOKS } from "./status-look.ts";
 import type { Style } from "./status-look.ts";
-import { fit, widthOf } from "./table.ts";
+import { fit, fitMiddle, widthOf } from "./table.ts";
 
 /** What the lines are drawn with. */
 export interface DrawOptions {
@@ -17,87 +19,114 @@ export interface DrawOptions {
   readonly paint: Paint;
 }
 
-const BAR_WIDTH = 10;
-const LONGEST_NAME = 40;
-const SHORTEST_NAME = 8;
 const GAP = 2;
+/** Symbol and space. */
+const LEAD = 2;
 
 interface Column {
   readonly align: "left" | "right";
-  /** The lower, the later it goes when the terminal is narrow. */
-  readonly importance: number;
-  /** So that it does not jump as its text grows. */
-  readonly minWidth: number;
-  readonly text: (row: NodeRow, nowMs: number) => string;
+  readonly width: number;
+  readonly texts: readonly string[];
   readonly style: (row: NodeRow) => Style | null;
 }
 
-/** In the order in which they stand, after symbol and name. */
-const COLUMNS: readonly Column[] = [
-  { align: "left", importance: 1, minWidth: 10, text: (row) => row.status, style: (row) => STATUS_LOOKS[row.status].style },
-  { align: "left", importance: 3, minWidth: 0, text: bar, style: () => "cyan" },
-  { align: "right", importance: 2, minWidth: 0, text: (row) => formatProgress(row.progress), style: () => null },
-  { align: "right", importance: 6, minWidth: 0, text: (row) => (isTerminal(row.status) ? "" : formatRate(row.rate.perSecond())), style: () => "dim" },
-  { align: "right", importance: 5, minWidth: 0, text: eta, style: () => "dim" },
-  { align: "right", importance: 4, minWidth: 0, text: attempt, style: () => "yellow" },
-  { align: "right", importance: 0, minWidth: 7, text: elapsed, style: () => "dim" },
-];
-
-/** One line for each node, its columns aligned among them; what does not fit the width goes by importance. */
+/** One line for each node, its columns aligned among them; what does not fit the width is shortened, then left out. */
 export function drawNodes(rows: readonly NodeRow[], { width, nowMs, paint }: DrawOptions): readonly string[] {
   const names = rows.map((row) => cleanLine(row.name, 400));
-  const cells = rows.map((row) => COLUMNS.map((column) => column.text(row, nowMs)));
   const longest = Math.min(LONGEST_NAME, Math.max(1, ...names.map(widthOf)));
-  const { nameWidth, widths } = layOut(cells, longest, width);
+  const needed = (form: NodeForm): number => LEAD + Math.min(longest, form.name) + widthOfAll(columnsOf(rows, form, nowMs));
+  const form = chooseForm((candidate) => needed(candidate) <= width);
+  // What is left over goes to the names, then to the bar.
+  const room = width - needed(form);
+  const nameWidth = Math.max(1, Math.min(longest, Math.min(longest, form.name) + room));
+  const left = Math.max(0, room - (longest - Math.min(longest, form.name)));
+  const barWidth = form.bar === 0 ? 0 : Math.min(LONGEST_BAR, form.bar + left);
+  const columns = columnsOf(rows, { ...form, bar: barWidth }, nowMs);
   return rows.map((row, index) => {
     const { symbol, style } = STATUS_LOOKS[row.status];
-    const parts = COLUMNS.map((column, at) => {
-      const columns = widths[at] ?? 0;
-      if (columns === 0) return "";
-      const text = " ".repeat(GAP) + fit(cells[index]?.[at] ?? "", columns, column.align);
+    const parts = columns.map((column) => {
+      const text = " ".repeat(GAP) + fit(column.texts[index] ?? "", column.width, column.align);
       const look = column.style(row);
       return look === null || text.trim() === "" ? text : paint(look, text);
     });
-    return `${paint(style, symbol)} ${fit(names[index] ?? "", nameWidth)}${parts.join("")}`;
+    return `${paint(style, symbol)} ${fitMiddle(names[index] ?? "", nameWidth)}${parts.join("")}`;
   });
 }
 
-/** A width of 0: the column is left out. */
-function layOut(cells: readonly (readonly string[])[], longest: number, width: number): { readonly nameWidth: number; readonly widths: readonly number[] } {
-  const wanted = COLUMNS.map((column, at) => {
-    const content = Math.max(0, ...cells.map((row) => widthOf(row[at] ?? "")));
-    return content === 0 ? 0 : Math.max(column.minWidth, content);
-  });
-  const shortest = Math.min(longest, SHORTEST_NAME);
-  let room = width - 2 - shortest;
-  const widths = wanted.map(() => 0);
-  const byImportance = [...COLUMNS.keys()].toSorted((a, b) => (COLUMNS[a]?.importance ?? 0) - (COLUMNS[b]?.importance ?? 0));
-  for (const at of byImportance) {
-    const columns = wanted[at] ?? 0;
-    if (columns === 0 || room < columns + GAP) continue;
-    widths[at] = columns;
-    room -= columns + GAP;
-  }
-  const nameWidth = Math.max(1, shortest + Math.min(room, longest - shortest));
-  return { nameWidth, widths };
+function widthOfAll(columns: readonly Column[]): number {
+  return columns.reduce((sum, column) => sum + column.width + GAP, 0);
 }
 
-function bar(row: NodeRow): string {
+/** In the order in which they stand, after symbol and name; without those that are empty in every row. */
+function columnsOf(rows: readonly NodeRow[], form: NodeForm, nowMs: number): readonly Column[] {
+  const { amount, rate } = form;
+  const column = (align: Column["align"], style: Column["style"], text: (row: NodeRow) => string, minWidth = 0, widest = text): Column => {
+    const texts = rows.map(text);
+    const width = Math.max(0, ...texts.map(widthOf), ...rows.map((row) => widthOf(widest(row))));
+    return { align, style, texts, width: width === 0 ? 0 : Math.max(width, minWidth) };
+  };
+  const columns = [
+    column(
+      "left",
+      (row) => STATUS_LOOKS[row.status].style,
+      (row) => (form.status === "none" ? "" : row.status),
+      form.status === "aligned" ? 10 : 0,
+    ),
+    column(
+      "left",
+      () => "cyan",
+      (row) => bar(row, form.bar),
+    ),
+    column(
+      "right",
+      () => null,
+      (row) => (amount === "none" ? "" : formatProgress(row.progress, amount)),
+      0,
+      // So wide from the beginning as it will be in the end: the columns do not jump.
+      (row) => (amount === "none" ? "" : formatProgress(row.progress && { ...row.progress, done: row.progress.total ?? row.progress.done }, amount)),
+    ),
+    column(
+      "right",
+      () => "dim",
+      (row) => (rate === "none" || isTerminal(row.status) ? "" : formatRate(row.rate.perSecond(), rate)),
+    ),
+    column(
+      "right",
+      () => "dim",
+      (row) => (form.eta ? eta(row) : ""),
+    ),
+    column(
+      "right",
+      () => "yellow",
+      (row) => attempt(row, form.attempt),
+    ),
+    column(
+      "right",
+      () => "dim",
+      (row) => (form.elapsed ? elapsed(row, nowMs) : ""),
+      7,
+    ),
+  ];
+  return columns.filter(({ width }) => width > 0);
+}
+
+function bar(row: NodeRow, width: number): string {
   const share = shareOf(row.progress);
   if (share === null) return "";
-  const full = Math.floor(share * BAR_WIDTH);
-  return "━".repeat(full) + "─".repeat(BAR_WIDTH - full);
+  const full = Math.floor(share * width);
+  return "━".repeat(full) + "─".repeat(width - full);
 }
 
+/** In whole seconds: more would only flicker. */
 function eta(row: NodeRow): string {
   if (isTerminal(row.status) || row.progress === null || row.progress.total === null) return "";
   const leftMs = row.rate.etaMs(row.progress.total);
-  return leftMs === null ? "" : `ETA ${formatDuration(leftMs < 1_000 ? 1_000 : leftMs)}`;
+  return leftMs === null ? "" : `ETA ${formatDuration(Math.max(1, Math.ceil(leftMs / 1_000)) * 1_000)}`;
 }
 
-function attempt({ attempt: number, maxAttempts }: NodeRow): string {
-  if (number <= 1 && (maxAttempts ?? 1) <= 1) return "";
-  return number === 0 ? "" : `try ${number}/${Math.max(number, maxAttempts ?? number)}`;
+function attempt({ attempt: number, maxAttempts }: NodeRow, form: NodeForm["attempt"]): string {
+  if (form === "none" || number === 0 || (number === 1 && (form === "short" || (maxAttempts ?? 1) <= 1))) return "";
+  return `try ${number}/${Math.max(number, maxAttempts ?? number)}`;
 }
 
 function elapsed({ startedAt, endedAt }: NodeRow, nowMs: number): string {

@@ -38,6 +38,9 @@ export function createPlainReporter(
     note(text) {
       if (!options.quiet) stderr.line(text);
     },
+    interrupted() {
+      if (stderr.isTerminal) stderr.line("");
+    },
     end(summary) {
       for (const line of drawSummary(summary, options)) stdout.line(line);
     },

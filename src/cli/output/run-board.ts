@@ -18,6 +18,8 @@ export interface NodeRow {
   startedAt: number | null;
   endedAt: number | null;
   progress: Progress | null;
+  /** Why it has ended as it did, where only the stored task says so. */
+  endReason: string | null;
   readonly rate: RateMeter;
 }
 
@@ -75,6 +77,7 @@ export class RunBoard {
   describe(snapshot: TaskSnapshot): void {
     const row = this.#rows.get(snapshot.taskId) ?? this.#add(snapshot.taskId, snapshot.node ?? snapshot.name, snapshot.status);
     row.maxAttempts = snapshot.maxAttempts;
+    row.endReason = snapshot.failure?.message ?? null;
   }
 
   /** At most `max` rows, those that matter most first; all in their own order where all fit. */
@@ -91,7 +94,18 @@ export class RunBoard {
   }
 
   #add(taskId: string, name: string, status: TaskStatus): NodeRow {
-    const row: NodeRow = { taskId, name, status, attempt: 0, maxAttempts: null, startedAt: null, endedAt: null, progress: null, rate: new RateMeter() };
+    const row: NodeRow = {
+      taskId,
+      name,
+      status,
+      attempt: 0,
+      maxAttempts: null,
+      startedAt: null,
+      endedAt: null,
+      progress: null,
+      endReason: null,
+      rate: new RateMeter(),
+    };
     this.#rows.set(taskId, row);
     this.#enter(row, status);
     return row;

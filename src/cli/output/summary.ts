@@ -2,11 +2,12 @@ import type { FailureChain } from "../../api/run-summary.ts";
 import { formatDuration } from "../../core/duration.ts";
 import type { StatusCounts } from "../../core/ports/store.ts";
 import type { RunStatus, TaskStatus } from "../../core/status.ts";
-import { cleanLine, cleanText } from "./clean-text.ts";
+import { cleanLine } from "./clean-text.ts";
 import { formatCounts } from "./counts.ts";
-import { toJson } from "./json-text.ts";
 import type { Paint } from "./paint.ts";
+import { stackFrames } from "./stack-frames.ts";
 import { styleOf } from "./status-look.ts";
+import { valueText } from "./value-text.ts";
 
 /** How a run, or a task on its own, has ended: from what is stored. Instants are epoch milliseconds. */
 export interface EndSummary {
@@ -23,6 +24,8 @@ export interface EndSummary {
   readonly firstFailure: FailureChain | null;
   /** What a task returned. */
   readonly outcome: unknown;
+  /** Why a task that succeeded has no outcome to read; `null` where it has, and for a run. */
+  readonly outcomeMissing: string | null;
   readonly exitCode: number;
 }
 
@@ -38,15 +41,19 @@ const MAX_AFFECTED = 10;
 
 /** The first failure chain where something failed, what a task returned, and a last line with the counts by status. */
 export function drawSummary(summary: EndSummary, options: SummaryOptions): readonly string[] {
-  const { kind, id, name, status, startedAt, endedAt, counts, outcome } = summary;
-  const result = kind === "task" && outcome !== undefined ? [`result: ${cleanLine(toJson(outcome), 1_000)}`] : [];
+  const { kind, id, name, status, startedAt, endedAt, counts } = summary;
   const took = formatDuration(Math.max(0, endedAt - startedAt));
   const verdict = options.paint(styleOf(status), status);
   return [
     ...drawFailure(summary.firstFailure, options),
-    ...result,
+    ...resultLines(summary),
     `${kind} ${cleanLine(name)} (${id.slice(0, 8)}) ${verdict} in ${took}: ${formatCounts((each) => counts[each])}`,
   ];
+}
+
+function resultLines({ kind, status, outcome, outcomeMissing }: EndSummary): readonly string[] {
+  if (kind === "run" || (outcome === undefined && status !== "succeeded")) return [];
+  return [`result: ${outcomeMissing === null ? valueText(outcome) : `not kept: ${cleanLine(outcomeMissing, 1_000)}`}`];
 }
 
 function drawFailure(chain: FailureChain | null, { paint, verbose }: SummaryOptions): readonly string[] {
@@ -82,9 +89,5 @@ function nameBefore({ name }: { readonly name: string }): string {
 
 /** Where it was thrown: the frames alone, since the message is told already. */
 function stackLines(stack: string | null, verbose: boolean): readonly string[] {
-  const frames = cleanText(stack ?? "", 20_000)
-    .split("\n")
-    .map((line) => line.trim())
-    .filter((line) => line.startsWith("at "));
-  return verbose ? frames : frames.slice(0, STACK_LINES);
+  return verbose ? stackFrames(stack, "all") : stackFrames(stack, "user").slice(0, STACK_LINES);
 }

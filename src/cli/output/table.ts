@@ -10,6 +10,11 @@ export function fit(text: string, width: number, align: "left" | "right" = "left
   return align === "left" ? cut + space : space + cut;
 }
 
+/** The same for a name: cut in the middle, so that names which differ at their end only stay apart. */
+export function fitMiddle(text: string, width: number): string {
+  return fit(stringWidth(text) > width ? cliTruncate(text, Math.max(1, width), { position: "middle" }) : text, width);
+}
+
 /** Columns as a terminal counts them: two for wide characters, none for combining marks. */
 export function widthOf(text: string): number {
   return stringWidth(text);

@@ -28,6 +28,11 @@ export interface TaskChange {
   /** The version the row must have now. */
   readonly expectVersion: number;
   readonly events: readonly StoredEvent[];
+  /**
+   * Where each of its events stands among all events of one `commit`, where that is not the order of the changes: the feed
+   * then tells a cause before its effects. Left out: behind those of the changes before it.
+   */
+  readonly ranks?: readonly number[];
   /** Attempts opened or closed by it; one that exists is replaced. */
   readonly attempts: readonly AttemptRecord[];
   /** A node's arguments, worked out when its upstreams had ended. */

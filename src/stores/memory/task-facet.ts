@@ -1,4 +1,5 @@
 import { ConcurrencyConflict } from "../../core/errors.ts";
+import type { StoredEvent } from "../../core/events.ts";
 import { CHANGE_MADE } from "../../core/ports/store.ts";
 import type { ChangeResult, Page, StatusCounts, TaskChange, TaskCreation, TaskFacet, TaskPayload, TaskQuery, Touch } from "../../core/ports/store.ts";
 import type { TaskSnapshot } from "../../core/snapshot.ts";
@@ -9,8 +10,15 @@ import { frozenRow } from "./frozen-row.ts";
 import { decodeArgs, keepArgs, keepOutcome } from "./kept-values.ts";
 import type { MemoryData } from "./memory-data.ts";
 import type { Session } from "./session.ts";
+import type { TaskRecord } from "./task-table.ts";
 import { addTasks, prepareTasks } from "./task-making.ts";
 import { countTasks, findTasks } from "./task-search.ts";
+
+interface RankedEvent {
+  readonly event: StoredEvent;
+  readonly record: TaskRecord;
+  readonly rank: number;
+}
 
 /** Rows and their values, in memory. Source §5.6. */
 export class MemoryTasks implements TaskFacet {
@@ -27,7 +35,10 @@ export class MemoryTasks implements TaskFacet {
 
   async commit(changes: readonly TaskChange[]): Promise<readonly ChangeResult[]> {
     const data = this.#session.data();
-    return changes.map((change) => this.#apply(data, change));
+    const results = changes.map((change) => this.#apply(data, change));
+    const made = changes.filter((_change, index) => results[index]?.conflict === null);
+    for (const { event, record } of this.#eventsInOrder(data, made)) data.log.append(event, record, record.run?.positions ?? null);
+    return results;
   }
 
   async get(taskId: string): Promise<TaskSnapshot | undefined> {
@@ -66,8 +77,20 @@ export class MemoryTasks implements TaskFacet {
     }
   }
 
+  #eventsInOrder(data: MemoryData, changes: readonly TaskChange[]): readonly RankedEvent[] {
+    const entries: RankedEvent[] = [];
+    let isRanked = false;
+    for (const { snapshot, events, ranks } of changes) {
+      const record = data.tasks.find(snapshot.taskId);
+      if (record === undefined) continue;
+      if (ranks !== undefined) isRanked = true;
+      for (const [index, event] of events.entries()) entries.push({ event, record, rank: ranks?.[index] ?? 0 });
+    }
+    return isRanked ? entries.toSorted((a, b) => a.rank - b.rank) : entries;
+  }
+
   #apply(data: MemoryData, change: TaskChange): ChangeResult {
-    const { snapshot, expectVersion, events, attempts } = change;
+    const { snapshot, expectVersion, attempts } = change;
     const record = data.tasks.find(snapshot.taskId);
     if (record === undefined || record.row.statusVersion !== expectVersion) {
       return { ...CHANGE_MADE, conflict: new ConcurrencyConflict(snapshot.taskId, expectVersion, record?.row.statusVersion ?? null) };
@@ -81,7 +104,6 @@ export class MemoryTasks implements TaskFacet {
     const args = change.args === undefined ? null : keepArgs(change.args, this.#session.maxValueBytes);
     if (args !== null) record.args = args.text;
     if (attempts.length > 0) record.attempts = withAttempts(record.attempts, attempts);
-    for (const event of events) data.log.append(event, record, record.run?.positions ?? null);
     const argsMissing = args?.missing ?? null;
     return missing === null && argsMissing === null ? CHANGE_MADE : { conflict: null, outcomeMissing: missing, argsMissing };
   }
