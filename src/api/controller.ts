@@ -8,6 +8,7 @@ import type { Page, StatusCounts, TaskQuery } from "../core/ports/store.ts";
 import { quietLogger } from "../core/ports/logger.ts";
 import { DEFAULTS } from "../core/policies/timeout.ts";
 import type { TaskSnapshot } from "../core/snapshot.ts";
+import type { TaskStatus } from "../core/status.ts";
 import type { Verb, VerbAnswer } from "../core/verbs.ts";
 import { Engine } from "../runtime/engine.ts";
 import type { Health, Orphan } from "../runtime/engine.ts";
@@ -17,7 +18,20 @@ import { readCarrierOptions } from "./carrier-options.ts";
 import { checkInput } from "./check-input.ts";
 import { checkPorts } from "./check-ports.ts";
 import { checkArgs, readEventOptions, readFolder, readLoopWatch, refuseInCarrier, readPriority } from "./options.ts";
-import type { ControllerOptions, EventOptions, PauseOptions, RetryOptions, RunOptions, StopOptions, SubmitOptions, WaitOptions, Asking } from "./options.ts";
+import type {
+  Asking,
+  ControllerOptions,
+  EventOptions,
+  ForceOptions,
+  PauseOptions,
+  ResetOptions,
+  RetryOptions,
+  RunOptions,
+  SkipOptions,
+  StopOptions,
+  SubmitOptions,
+  WaitOptions,
+} from "./options.ts";
 import type { Pipeline } from "./pipeline.ts";
 import { planRun } from "./plan-run.ts";
 import { readQuery } from "./query.ts";
@@ -195,6 +209,24 @@ export class Controller {
   /** Runs an ended task again, or a waiting one now. */
   async retry(taskId: string, options?: RetryOptions): Promise<TaskSnapshot> {
     return await this.#controls.retry(taskId, options);
+  }
+
+  /** Skips a task that has not begun, or one that failed; those below it go on, with `outcome` where it is given. */
+  async skip(taskId: string, options?: SkipOptions): Promise<TaskSnapshot> {
+    return await this.#controls.skip(taskId, options);
+  }
+
+  /** Begins a task anew: a new epoch with no attempt counted. It is `pending` then, and waits for `start`. */
+  async reset(taskId: string, options: ResetOptions): Promise<TaskSnapshot> {
+    return await this.#controls.reset(taskId, options);
+  }
+
+  /**
+   * The escape hatch: sets a status by hand (a terminal one, `pending` or `queued`), on the record with who and why. A live
+   * body is told to end, and what it still says is discarded. Source §3.1.
+   */
+  async forceTransition(taskId: string, to: TaskStatus, options: ForceOptions): Promise<TaskSnapshot> {
+    return await this.#controls.force(taskId, to, options);
   }
 
   /**

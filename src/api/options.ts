@@ -4,7 +4,7 @@ import { describeValue } from "../core/describe-value.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import type { TaskEventType } from "../core/events.ts";
 import { EVENT_TYPES } from "../core/events.ts";
-import type { By } from "../core/lifecycle-events.ts";
+import type { By, GivenOutcome } from "../core/lifecycle-events.ts";
 import { checkBoolean, checkInteger, checkOneOf, checkOptions, isList } from "../core/options.ts";
 import type { Options } from "../core/options.ts";
 import type { ConcurrencyPolicy } from "../core/policies/concurrency.ts";
@@ -90,6 +90,30 @@ export interface RetryOptions extends Asking {
   readonly force?: boolean;
 }
 
+/** Options of `skip`. */
+export interface SkipOptions extends Asking {
+  /** The value for those below, in place of the one that the task would have returned; without it `up(node)` throws there. */
+  readonly outcome?: unknown;
+}
+
+/** Options of `reset`. */
+export interface ResetOptions extends Asking {
+  /** It begins anew, with no attempt counted: say that you mean it. */
+  readonly confirm: true;
+  /** Also while an abandoned body of an earlier attempt still runs. */
+  readonly force?: boolean;
+}
+
+/** Options of `forceTransition`: who and why are required. */
+export interface ForceOptions {
+  readonly actor: string;
+  readonly reason: string;
+  /** The value of a task that is forced to `succeeded` or `skipped`. */
+  readonly outcome?: unknown;
+  /** To `queued` or `pending` also while an abandoned body still runs. */
+  readonly force?: boolean;
+}
+
 /** Options of `wait`. */
 export interface WaitOptions {
   /** The status to wait for; default: any terminal one. */
@@ -133,6 +157,31 @@ export function readVerbOptions(options: unknown, verb: keyof typeof VERB_KEYS):
 export function readAsking(options: unknown, verb: "stop" | "cancel"): { readonly by: By; readonly graceMs?: number } {
   const { by, graceMs } = readVerbOptions(options, verb);
   return graceMs === undefined ? { by } : { by, graceMs };
+}
+
+/** Reads the options of `skip`. */
+export function readSkipOptions(options: unknown): VerbOptions & { readonly outcome: GivenOutcome | undefined } {
+  const { outcome, ...asking } = checkOptions(options, ["actor", "reason", "outcome"], "skip");
+  return { ...readVerbOptions(asking, "start"), outcome: outcomeOf(options, outcome) };
+}
+
+/** Reads the options of `reset`. */
+export function readResetOptions(options: unknown): VerbOptions {
+  const { confirm, ...rest } = checkOptions(options, ["actor", "reason", "confirm", "force"], "reset");
+  if (confirm !== true) throw new ConfigurationError("reset begins the task anew, with no attempt counted: pass confirm: true to say that you mean it.");
+  return readVerbOptions(rest, "retry");
+}
+
+/** Reads the options of `forceTransition`. */
+export function readForceOptions(options: unknown): VerbOptions & { readonly outcome: GivenOutcome | undefined } {
+  const { outcome, actor, reason, force } = checkOptions(options, ["actor", "reason", "outcome", "force"], "forceTransition");
+  const by = { actor: checkText(actor, "forceTransition: actor"), reason: checkText(reason, "forceTransition: reason") };
+  return { by, outcome: outcomeOf(options, outcome), ...(force === undefined ? {} : { force: checkBoolean(force, "forceTransition: force") }) };
+}
+
+/** Given, be it `undefined`, or left out: that is not the same. */
+function outcomeOf(options: unknown, outcome: unknown): GivenOutcome | undefined {
+  return typeof options === "object" && options !== null && "outcome" in options ? { value: outcome } : undefined;
 }
 
 /** Reads the options of `wait`. */

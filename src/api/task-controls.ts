@@ -8,7 +8,7 @@ import type { Cell } from "../runtime/cell.ts";
 import type { Engine } from "../runtime/engine.ts";
 import { follow } from "../runtime/event-feed.ts";
 import type { TaskDefinition } from "../runtime/task-definition.ts";
-import { readEventOptions, readVerbOptions, readWaitOptions } from "./options.ts";
+import { readEventOptions, readForceOptions, readResetOptions, readSkipOptions, readStatus, readVerbOptions, readWaitOptions } from "./options.ts";
 
 /** The verbs and questions about one task by its id: what handles and the controller share. */
 export class TaskControls {
@@ -46,13 +46,23 @@ export class TaskControls {
 
   async retry(taskId: string, options: unknown): Promise<TaskSnapshot> {
     const read = readVerbOptions(options, "retry");
-    // Two may ask at once: both get the cell that is driven from now on.
-    const cell = this.#engine.hold(await this.#cell(taskId));
-    try {
-      return await this.#engine.control.retry(cell, read);
-    } finally {
-      this.#engine.letGo(cell);
-    }
+    return await this.#onHeld(taskId, async (cell) => await this.#engine.control.retry(cell, read));
+  }
+
+  async skip(taskId: string, options: unknown): Promise<TaskSnapshot> {
+    const read = readSkipOptions(options);
+    return await this.#onHeld(taskId, async (cell) => await this.#engine.control.skip(cell, read, read.outcome));
+  }
+
+  async reset(taskId: string, options: unknown): Promise<TaskSnapshot> {
+    const read = readResetOptions(options);
+    return await this.#onHeld(taskId, async (cell) => await this.#engine.control.reset(cell, read));
+  }
+
+  async force(taskId: string, to: unknown, options: unknown): Promise<TaskSnapshot> {
+    const status = readStatus(to, "forceTransition: to");
+    const read = readForceOptions(options);
+    return await this.#onHeld(taskId, async (cell) => await this.#engine.control.force(cell, status, read));
   }
 
   /** Waits for its end, however long that takes. */
@@ -83,6 +93,16 @@ export class TaskControls {
   eventsOf(taskId: string, options: unknown): AsyncGenerator<TaskEvent, void, undefined> {
     const { types, signal } = readEventOptions(options);
     return follow(this.#engine, { of: { taskId }, types, signal, ends: endsTask });
+  }
+
+  /** For verbs that may revive a task. Two may ask at once: both get the cell that is driven from now on. */
+  async #onHeld(taskId: string, act: (cell: Cell) => Promise<TaskSnapshot>): Promise<TaskSnapshot> {
+    const cell = this.#engine.hold(await this.#cell(taskId));
+    try {
+      return await act(cell);
+    } finally {
+      this.#engine.letGo(cell);
+    }
   }
 
   async #cell(taskId: string): Promise<Cell> {

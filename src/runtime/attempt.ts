@@ -27,6 +27,8 @@ export interface AttemptParts {
   readonly artifactsOf: (cell: Cell) => string;
   /** The attempt has its verdict to get. */
   readonly settled: (attempt: Attempt, settlement: Settlement) => void;
+  /** It was taken out of its task's hands and may still run. */
+  readonly detached: (attempt: Attempt) => void;
   /** An abandoned body has ended after all. */
   readonly lateSettled: (attempt: Attempt, settlement: Settlement) => void;
   readonly stray: (attempt: Attempt, error: unknown) => void;
@@ -107,6 +109,14 @@ export class Attempt implements CarrierReports, LiveAttempt {
   abort(error: Error): void {
     this.#end();
     this.#parts.settled(this, { type: "threw", error, noticed: true });
+  }
+
+  detach(graceMs: number, message: string): void {
+    this.stop(graceMs, message);
+    this.#end();
+    this.#parts.detached(this);
+    // Never launched: then its end is now.
+    if (this.#handle === null) this.#parts.lateSettled(this, { type: "threw", error: new TaskCancelled(message), noticed: true });
   }
 
   stop(graceMs: number, message: string): void {

@@ -16,6 +16,8 @@ export interface NodePlace {
   reopen(cell: Cell, verb: string): () => void;
   /** Called once the node has reached a terminal status, stored or not. */
   ended(cell: Cell): void;
+  /** Are its dependencies met as things stand? */
+  depsMet(): boolean;
   /** The value of an upstream of this node. */
   upstream(name: string): Promise<unknown>;
 }
@@ -33,6 +35,8 @@ export interface LiveAttempt {
   stop(graceMs: number, message: string): void;
   pause(timeoutMs: number): void;
   resume(by: By): void;
+  /** It is taken out of its task's hands: the body is told to end, and its end is only for the record. */
+  detach(graceMs: number, message: string): void;
 }
 
 /**
@@ -54,6 +58,8 @@ export class Cell {
   error: unknown;
   /** Its last body was given up on while it was to stop: whoever asked for that does not want another attempt. */
   lostInStop = false;
+  /** It was forced back to the queue and waits until the body that it was taken from has ended. */
+  waitsForBody = false;
   /** Writes decided and not yet stored. */
   unstored = 0;
   /** What was said behind the latest of them and is published in that place: neither before its `running` nor after its end. */

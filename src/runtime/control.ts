@@ -1,8 +1,9 @@
 import { CarrierAbandoned, Deadlock, InvalidTransition } from "../core/errors.ts";
 import type { TaskError } from "../core/errors.ts";
-import type { By, LifecycleEvent } from "../core/lifecycle-events.ts";
+import type { By, GivenOutcome, LifecycleEvent } from "../core/lifecycle-events.ts";
 import { DEFAULTS } from "../core/policies/timeout.ts";
 import type { TaskSnapshot } from "../core/snapshot.ts";
+import type { TaskStatus } from "../core/status.ts";
 import { isTerminal } from "../core/transitions.ts";
 import { allowedVerbs, canVerb, verbCell } from "../core/verbs.ts";
 import type { Verb, VerbAnswer } from "../core/verbs.ts";
@@ -42,8 +43,7 @@ export class Control {
 
   /** `start`: looks at the dependencies of a task that was reset. */
   async start(cell: Cell, { by }: VerbOptions): Promise<TaskSnapshot> {
-    // Its run starts a node as soon as its dependencies are met: one that still waits has open ones.
-    const depsOpen = cell.place !== null;
+    const depsOpen = cell.place !== null && !cell.place.depsMet();
     const waits = depsOpen && cell.snapshot.status === "blocked";
     if (this.#moves(cell, "start") && !waits) this.#apply(cell, { type: "start", depsOpen, ...by });
     return await storedNow(cell);
@@ -94,6 +94,35 @@ export class Control {
       this.#apply(cell, { type: "retry", force, ...by });
       reopened?.();
     }
+    return await storedNow(cell);
+  }
+
+  /** `skip`: before the start, or of a failed task, with or without a value for those below. */
+  async skip(cell: Cell, { by }: VerbOptions, outcome: GivenOutcome | undefined): Promise<TaskSnapshot> {
+    if (this.#moves(cell, "skip")) this.#apply(cell, { type: "skip", ...(outcome === undefined ? {} : { outcome }), ...by });
+    return await storedNow(cell);
+  }
+
+  /** `reset`: a new epoch. */
+  async reset(cell: Cell, { by, force = false }: VerbOptions): Promise<TaskSnapshot> {
+    refuseSelf(cell, "reset");
+    if (this.#moves(cell, "reset")) {
+      const reopened = isTerminal(cell.snapshot.status) ? cell.place?.reopen(cell, "reset") : undefined;
+      this.#apply(cell, { type: "reset", force, ...by });
+      reopened?.();
+    }
+    return await storedNow(cell);
+  }
+
+  /** The escape hatch. A live body is told to end, and what it still says is only for the record. Source §3.1. */
+  async force(cell: Cell, to: TaskStatus, { by, force = false, outcome }: VerbOptions & { readonly outcome: GivenOutcome | undefined }): Promise<TaskSnapshot> {
+    const { attempt } = cell;
+    const reopened = isTerminal(cell.snapshot.status) && !isTerminal(to) ? cell.place?.reopen(cell, "force") : undefined;
+    // Before the step: the queue must know that a body is still in the way.
+    cell.waitsForBody = attempt !== null && to === "queued";
+    this.#apply(cell, { type: "force", to, force, ...(outcome === undefined ? {} : { outcome }), ...by });
+    reopened?.();
+    attempt?.detach(DEFAULTS.stopGraceMs, `task ${cell.taskId} was forced to ${to} by ${by.actor ?? "system"}`);
     return await storedNow(cell);
   }
 

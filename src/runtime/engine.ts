@@ -1,5 +1,5 @@
 import type { HeldSlots } from "../core/admission.ts";
-import { ConfigurationError, ControllerClosed, InvalidTransition, StoreError, UnknownId } from "../core/errors.ts";
+import { ControllerClosed, StoreError, UnknownId } from "../core/errors.ts";
 import type { StoredEvent, TaskEvent } from "../core/events.ts";
 import { createId } from "../core/ids.ts";
 import type { By } from "../core/lifecycle-events.ts";
@@ -26,6 +26,8 @@ import { createExecutors } from "./executors/create-executors.ts";
 import type { CarrierSettings } from "./executors/create-executors.ts";
 import { harmlessLogger } from "./harmless-logger.ts";
 import { Journal } from "./journal.ts";
+import { checkExecutor, noExecutor } from "./executors/check-executor.ts";
+import { ENDED_RUN } from "./ended-run.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { LoopWatch } from "./loop-watch.ts";
 import type { LoopWatchOptions } from "./loop-watch.ts";
@@ -154,7 +156,7 @@ export class Engine {
   /** Makes the task and puts it into the queue; resolves once it is stored. */
   async submit({ definition, args, priority, overrides = null }: Submission): Promise<Cell> {
     this.#refuseWhenClosed();
-    this.#checkExecutor(definition);
+    checkExecutor(definition, this.executors);
     const now = this.clock.now();
     const { retry, tags, name } = definition;
     const fresh = createSnapshot({ taskId: createId(randomBytes), name, createdAt: now, maxAttempts: retry.maxAttempts, tags, priority });
@@ -169,7 +171,7 @@ export class Engine {
   /** Makes the run with all its nodes and lets the roots go; resolves once it is stored. */
   async startRun(plan: RunPlan): Promise<PipelineDriver> {
     this.#refuseWhenClosed();
-    for (const node of plan.nodes) this.#checkExecutor(node.definition);
+    for (const node of plan.nodes) checkExecutor(node.definition, this.executors);
     const now = this.clock.now();
     const pending = plannedRun(plan, createId(randomBytes), now);
     const run: RunSnapshot = { ...pending, status: "running", version: 1, startedAt: now };
@@ -389,32 +391,9 @@ export class Engine {
     return { snapshot: applied.snapshot, payload: { args: cell.args, overrides }, events: [created, ...eventsOf(applied, now)] };
   }
 
-  #checkExecutor({ executor, name, module }: TaskDefinition): void {
-    const found = this.executors.get(executor);
-    if (found === undefined) throw noExecutor(executor, this.executors);
-    if (!found.supports.closures && module === null)
-      throw new ConfigurationError(
-        `task "${name}" is to run in a ${found.kind} and does not say from which module it can be loaded there. Export it, and give it module: import.meta.url.`,
-      );
-  }
-
   #refuseWhenClosed(): void {
     if (this.#closing !== null) throw new ControllerClosed("the controller is closed: open another.");
   }
-}
-
-const ENDED_RUN: NodePlace = {
-  ended() {},
-  upstream: async () => await Promise.reject(new ConfigurationError("the run of this node has ended: its upstream values are in the store only.")),
-  reopen(cell, verb): never {
-    throw new InvalidTransition({ taskId: cell.taskId, current: cell.snapshot.status, requested: verb, allowed: [], hint: "the run it belongs to has ended" });
-  },
-};
-
-function noExecutor(kind: string, executors: ReadonlyMap<string, Executor>): ConfigurationError {
-  return new ConfigurationError(
-    `there is no executor "${kind}". There are: ${[...new Set([...executors.values()].map((executor) => executor.kind))].join(", ")}.`,
-  );
 }
 
 function unknownTask(taskId: string): UnknownId {

@@ -211,8 +211,8 @@ export class Lifecycle {
     const { scheduler } = this.#parts;
     const wasQueued = before.status === "queued" || before.status === "retry_wait";
     if (wasQueued && after.status !== "starting") scheduler.remove(cell.taskId);
-    if (holdsSlot(before) && !holdsSlot(after)) scheduler.release(cell.taskId, { keepTags: isAbandoned(after) });
-    if (after.status === "queued" || after.status === "retry_wait") this.queue(cell);
+    if (holdsSlot(before) && !holdsSlot(after)) scheduler.release(cell.taskId, { keepTags: isAbandoned(after) || isForcedOut(before, after) });
+    if ((after.status === "queued" && !cell.waitsForBody) || after.status === "retry_wait") this.queue(cell);
     if (isTerminal(after.status)) cell.place?.ended(cell);
   }
 
@@ -230,6 +230,11 @@ export class Lifecycle {
     this.#warnings += 1;
     return this.#warnings;
   }
+}
+
+/** Was it taken from a live carrier by force? Only that raises the token on the way out. */
+function isForcedOut(before: TaskSnapshot, after: TaskSnapshot): boolean {
+  return after.fencingToken > before.fencingToken;
 }
 
 /** Has this attempt's own body been given up on? `abandonedBy` may also tell of an earlier one. */

@@ -11,7 +11,7 @@ import { reopenNode } from "../core/graph-revive.ts";
 import { closeRun, createRunState } from "../core/graph-run-state.ts";
 import type { RunState } from "../core/graph-run-state.ts";
 import { isList } from "../core/options.ts";
-import { effectiveOutcome, isOutcome } from "../core/join.ts";
+import { effectiveOutcome, isOutcome, judgeJoin } from "../core/join.ts";
 import type { By, CloserTrigger } from "../core/lifecycle-events.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { RunSnapshot } from "../core/run.ts";
@@ -85,6 +85,7 @@ export class PipelineDriver {
       ended: (cell) => this.#nodeEnded(node, cell),
       upstream: async (name) => this.#valueOf(this.#upstreamIndex(node, name)),
       reopen: (cell, verb) => this.#reopen(node, cell, verb),
+      depsMet: () => judgeJoin(at(this.plan.graph.nodes, node).join, at(this.#state.nodes, node)) === "ready",
     };
   }
 

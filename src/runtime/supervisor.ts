@@ -65,6 +65,7 @@ export class Supervisor {
       beat: (cell) => this.#beat([cell]),
       artifactsOf: (cell) => parts.artifacts.folder(cell.taskId, cell.snapshot.epoch, cell.snapshot.attempt),
       settled: (attempt, settlement) => this.#settled(attempt, settlement),
+      detached: (attempt) => this.#detached(attempt),
       lateSettled: (attempt, settlement) => this.#late(attempt, settlement),
       stray: ({ cell, number }, error) => this.stray(cell.taskId, number, error),
       nextEventNumber: () => (this.#events += 1),
@@ -148,6 +149,12 @@ export class Supervisor {
     cell.attempt = null;
   }
 
+  #detached(attempt: Attempt): void {
+    this.#unwatchBeat(attempt);
+    this.#orphans.add(attempt);
+    attempt.cell.attempt = null;
+  }
+
   #conclude(cell: Cell, verdict: Verdict, timeout: FiredTimeout | null): void {
     const { lifecycle } = this.#parts;
     switch (verdict.type) {
@@ -189,13 +196,20 @@ export class Supervisor {
     this.#unwatchLoop(attempt);
     const { cell, number } = attempt;
     this.#parts.scheduler.releaseTags(cell.taskId);
-    const how = settlement.type === "returned" ? "returned; what it returned is discarded" : "threw";
+    const how = { returned: "returned; what it returned is discarded", threw: "threw", killed: "was killed", died: "died with its carrier" }[settlement.type];
     const failure = settlement.type === "threw" ? failureOf(settlement.error) : createFailure({ kind: "lost", message: "its late end is only for the record" });
     // After a forced retry there may be another.
     const isLast = !this.#orphans.values().some((other) => other.cell.taskId === cell.taskId);
     const warning = { code: "abandoned_body_ended", message: `the abandoned body of attempt ${number} has ended: it ${how}`, failure } as const;
     if (isLast && this.#retriesLost(cell)) this.#retryLost(cell, warning);
     else this.#record(cell.taskId, warning, isLast ? { abandonedBy: null } : {});
+    if (isLast && cell.waitsForBody) this.#queueAfterBody(cell);
+  }
+
+  /** It was forced back to the queue while its body still ran. */
+  #queueAfterBody(cell: Cell): void {
+    cell.waitsForBody = false;
+    if (cell.snapshot.status === "queued") this.#parts.lifecycle.queue(cell);
   }
 
   /** A lost task may run again by itself once no body of it runs, where its policy says so and attempts are left. */

@@ -52,13 +52,13 @@ describe("a blocked event loop", () => {
 
   test.runIf(hasPty)("nor on a terminal, where the view stands once more when the loop turns", async () => {
     const go = join(folder, "terminal");
-    const { screen, press, exitCode } = startOnTerminal(["run", "blocks", ...argsFor(go), ...blocking]);
-    await expect.poll(screen.raw, { timeout: 20_000 }).toContain("for 1000 ms");
-    press(CTRL_C);
+    const terminal = startOnTerminal(["run", "blocks", ...argsFor(go), ...blocking]);
+    await expect.poll(terminal.screen.raw, { timeout: 20_000 }).toContain("for 1000 ms");
+    terminal.press(CTRL_C);
     await pass(200);
     await writeFile(go, "");
-    expect(await exitCode).toBe(0);
-    const lines = await screen.lines();
+    expect(await terminal.exitCode).toBe(0);
+    const lines = await terminal.screen.lines();
     expect(lines.filter((line) => /^✓ blocks {2}succeeded/.test(line))).toHaveLength(1);
     expect(lines.at(-1)).toMatch(/^task blocks \(\w+\) succeeded in .*: 1 succeeded$/);
   });
@@ -79,14 +79,14 @@ describe("Ctrl-C twice", () => {
   });
 
   test.runIf(hasPty)("leaves a last frame with the verdict, and nothing stuck to ^C", async () => {
-    const { screen, press, exitCode } = startOnTerminal(["run", "losing", "--grace", "1h", ...ends]);
-    await expect.poll(screen.raw, { timeout: 20_000 }).toContain("here I listen");
-    press(CTRL_C);
-    await expect.poll(screen.raw, { timeout: 20_000 }).toContain("stopping within");
+    const terminal = startOnTerminal(["run", "losing", "--grace", "1h", ...ends]);
+    await expect.poll(terminal.screen.raw, { timeout: 20_000 }).toContain("here I listen");
+    terminal.press(CTRL_C);
+    await expect.poll(terminal.screen.raw, { timeout: 20_000 }).toContain("stopping within");
     await pass(300);
-    press(CTRL_C);
-    expect(await exitCode).toBe(130);
-    const lines = await screen.lines();
+    terminal.press(CTRL_C);
+    expect(await terminal.exitCode).toBe(130);
+    const lines = await terminal.screen.lines();
     expect(lines.join("\n")).not.toContain("^C");
     expect(lines.join("\n")).not.toMatch(/ 1 stopping|◌ deaf/);
     expect(lines.join("\n")).toMatch(/\? deaf {2}lost .*\nlosing {2}1\/1 ended · 1 lost .*\n(?:.*\n)*run losing .*: 1 lost$/);
