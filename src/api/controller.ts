@@ -11,7 +11,7 @@ import type { TaskSnapshot } from "../core/snapshot.ts";
 import type { TaskStatus } from "../core/status.ts";
 import type { Verb, VerbAnswer } from "../core/verbs.ts";
 import { Engine } from "../runtime/engine.ts";
-import type { Health, Orphan } from "../runtime/engine.ts";
+import type { Health, Orphan } from "../runtime/health.ts";
 import { systemClock } from "../runtime/system-clock.ts";
 import { memoryStore } from "../stores/memory/store.ts";
 import { readCarrierOptions } from "./carrier-options.ts";

@@ -6,6 +6,10 @@ import type { Clock } from "../core/ports/clock.ts";
 import { quietLogger } from "../core/ports/logger.ts";
 import type { Logger } from "../core/ports/logger.ts";
 import type { TaskStore } from "../core/ports/store.ts";
+import type { TaskSnapshot } from "../core/snapshot.ts";
+import { isTerminal } from "../core/transitions.ts";
+import type { Cell } from "../runtime/cell.ts";
+import { until } from "../runtime/control.ts";
 import { Engine } from "../runtime/engine.ts";
 import { systemClock } from "../runtime/system-clock.ts";
 import { memoryStore } from "../stores/memory/store.ts";
@@ -66,7 +70,7 @@ export async function runTask<Args extends readonly unknown[], Result>(
   try {
     const cell = await engine.submit({ definition, args: checked, priority: 0 });
     const handle = new TaskHandle<Result>(new TaskControls(engine, () => definition), cell);
-    void closeAfter(engine, handle);
+    void closeAfter(engine, cell);
     return handle;
   } catch (error) {
     await engine.close(0);
@@ -74,10 +78,15 @@ export async function runTask<Args extends readonly unknown[], Result>(
   }
 }
 
-async function closeAfter(engine: Engine, handle: TaskHandle<unknown>): Promise<void> {
+async function closeAfter(engine: Engine, cell: Cell): Promise<void> {
   // However the waiting ends, nobody hears of it here: whoever asks the handle does.
-  await Promise.allSettled([handle.wait({ timeout: "none" })]);
+  await Promise.allSettled([until(cell, isOver(cell))]);
   await engine.close(0);
+}
+
+/** Has it ended for good? A lost task may run again by itself once its old body has ended. */
+function isOver({ definition }: Cell): (stored: TaskSnapshot) => boolean {
+  return ({ status, attempt, maxAttempts }) => isTerminal(status) && !(status === "lost" && definition.retry.retryLost && attempt < maxAttempts);
 }
 
 /** The handle may be asked for the result long after the engine has closed. */

@@ -77,7 +77,7 @@ export class TaskControls {
 
   /** What is held in memory of a task that is driven here now. */
   live(taskId: string): Cell | undefined {
-    return this.#engine.cell(taskId);
+    return this.#engine.withValue(taskId);
   }
 
   async can(taskId: string, verb: Verb): Promise<VerbAnswer> {

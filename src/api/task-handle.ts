@@ -66,6 +66,7 @@ export class TaskHandle<Result> {
   async result(): Promise<Result> {
     this.#cell = this.#controls.live(this.id) ?? this.#cell;
     const snapshot = await this.#controls.ended(this.id);
+    this.#cell = this.#controls.live(this.id) ?? this.#cell;
     // What was submitted as a task of this result type returned it.
     return this.#valueOf(snapshot) as Result;
   }

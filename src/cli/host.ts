@@ -1,7 +1,8 @@
 import { userInfo } from "node:os";
 import type { Writable } from "node:stream";
-import { EXIT_CODES } from "./exit-codes.ts";
 import { leaveNow, leaveSoon } from "./leave.ts";
+import { Stage } from "./stage.ts";
+import { watchExit } from "./watch-exit.ts";
 
 /** Where text goes: a terminal says so, and how large it is. */
 export type OutputStream = Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number };
@@ -16,12 +17,14 @@ export interface Host {
   readonly user: string;
   /** How long a module may take to load, in milliseconds. */
   readonly loadLimitMs: number;
+  /** How far it has come. */
+  readonly stage: Stage;
   /** Calls back for each SIGINT, SIGTERM and SIGHUP, which then no longer end the process by themselves. */
   onSignal(listener: (signal: string) => void): () => void;
   /** Calls back for what nobody caught, in place of the process's own crash. */
   onCrash(listener: (error: unknown) => void): () => void;
-  /** The work is done: what user code left open does not keep the process. */
-  leaveSoon(exitCode: number): void;
+  /** The work is done: what user code left open does not keep the process, and is given a moment only where it `lingers`. */
+  leaveSoon(exitCode: number, options: { readonly lingers: boolean }): void;
   /** Ends the process as soon as what was written is out, and in any case very soon. */
   leaveNow(exitCode: number): void;
 }
@@ -32,7 +35,10 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 export function processHost(): Host {
   const { stdout, stderr, env } = process;
   const listeners = new Set<(signal: string) => void>();
-  const hold = holdSignals(listeners, () => leaveNow([stdout, stderr], EXIT_CODES.interrupted));
+  const hold = holdSignals(listeners);
+  // The first word counts: what is finished while the process is made to leave does not change it.
+  let leavesWith: number | null = null;
+  watchExit(() => leavesWith);
   return {
     stdout,
     stderr,
@@ -42,6 +48,7 @@ export function processHost(): Host {
       return userName();
     },
     loadLimitMs: 30_000,
+    stage: new Stage(),
     onSignal(listener) {
       listeners.add(listener);
       hold();
@@ -52,24 +59,20 @@ export function processHost(): Host {
       process.prependListener("uncaughtException", listener);
       return () => void process.off("uncaughtException", listener);
     },
-    leaveSoon: (exitCode) => leaveSoon([stdout, stderr], exitCode),
-    leaveNow: (exitCode) => leaveNow([stdout, stderr], exitCode),
+    leaveSoon: (exitCode, { lingers }) => leaveSoon([stdout, stderr], (leavesWith ??= exitCode), lingers),
+    leaveNow: (exitCode) => leaveNow([stdout, stderr], (leavesWith ??= exitCode)),
   };
 }
 
 /**
- * From the first call on the signals are ours to the very end of the process. A signal may still be pending when
- * the last listener goes; what else listens (`signal-exit`, which restores the cursor) would then take it for a
- * deadly one, and a verdict would become 130. When nobody listens any more, the first is ignored, the next insists.
+ * From the first call on the signals are ours to the very end of the process. One may still be pending when the
+ * last listener goes; what else listens (`signal-exit`, which restores the cursor) would then take it for a deadly
+ * one, and a verdict would become 130.
  */
-function holdSignals(listeners: ReadonlySet<(signal: string) => void>, insist: () => void): () => void {
+function holdSignals(listeners: ReadonlySet<(signal: string) => void>): () => void {
   let isHeld = false;
-  let ignored = 0;
   const take = (signal: string): void => {
     for (const listener of listeners) listener(signal);
-    if (listeners.size > 0) return;
-    ignored += 1;
-    if (ignored > 1) insist();
   };
   return () => {
     if (isHeld) return;

@@ -9,7 +9,7 @@ export interface InterruptActions {
 }
 
 /** A wrapper such as npx passes Ctrl-C on although the terminal has sent it to all already: that is no second one. */
-const ECHO_MS = 100;
+export const ECHO_MS = 100;
 
 /** SIGINT, SIGTERM and SIGHUP: the first asks, the next insists. Returns how to end the watching. */
 export function watchInterrupts(host: Host, actions: InterruptActions): () => void {

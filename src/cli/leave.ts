@@ -8,12 +8,13 @@ const LAST_WORDS_MS = 250;
 /**
  * Ends this process with the code when nothing keeps it, or else after a moment: a timer or socket of a task's
  * body does not. What was written is waited for, however slow its reader.
+ * @param lingers false: there is no such moment
  */
-export function leaveSoon(streams: readonly Writable[], exitCode: number): void {
+export function leaveSoon(streams: readonly Writable[], exitCode: number, lingers: boolean): void {
   process.exitCode = exitCode;
   const timer = setTimeout(() => {
     void Promise.all(streams.map(drained)).then(() => process.exit(exitCode));
-  }, LINGER_MS);
+  }, lingers ? LINGER_MS : 0);
   timer.unref();
 }
 

@@ -2,6 +2,8 @@ import { reportError } from "./error-report.ts";
 import { EXIT_CODES, exitCodeOfError } from "./exit-codes.ts";
 import { processHost } from "./host.ts";
 import type { Host } from "./host.ts";
+import { watchOuterInterrupts } from "./outer-interrupts.ts";
+import { watchOutput } from "./watch-output.ts";
 
 /**
  * The command line: parses, calls, renders. Nothing it needs for a command is loaded before the command is known.
@@ -11,17 +13,24 @@ import type { Host } from "./host.ts";
  */
 export async function main(argv: readonly string[], host: Host = processHost()): Promise<number> {
   const options = { json: asksForJson(argv), verbose: argv.includes("-v") || argv.includes("--verbose") };
-  const unwatch = host.onCrash((error) => {
-    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    host.stderr.write(`chongming: an exception escaped, outside of every task: ${text}\n`);
-    host.leaveNow(EXIT_CODES.internal);
-  });
-  // A reader that has gone is no reason to crash; what is to come of it is the command's affair.
-  for (const stream of [host.stdout, host.stderr]) stream.on("error", () => {});
-  const exitCode = await codeOf(argv, host, options);
-  unwatch();
-  host.leaveSoon(exitCode);
+  // All of these watch until the process is gone: code of tasks may still run when everything has been told.
+  host.onCrash((error) => crashed(error, host));
+  const leave = watchOuterInterrupts(host);
+  const written = watchOutput(host);
+  const verdict = await codeOf(argv, host, options);
+  host.stage.settle(verdict);
+  const exitCode = await written(verdict);
+  leave(exitCode);
   return exitCode;
+}
+
+/** What a task leaves behind when all has ended is told, but changes no verdict and cuts off no output. */
+function crashed(error: unknown, host: Host): void {
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const { isOver } = host.stage;
+  const when = isOver ? "after the end" : "outside of every task";
+  host.stderr.write(`chongming: an exception escaped, ${when}: ${text}\n`);
+  if (!isOver) host.leaveNow(EXIT_CODES.internal);
 }
 
 async function codeOf(argv: readonly string[], host: Host, options: Parameters<typeof reportError>[1]): Promise<number> {

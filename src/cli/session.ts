@@ -7,7 +7,6 @@ import type { Job } from "./job.ts";
 import { createReporter } from "./output/create-reporter.ts";
 import { Output } from "./output/output.ts";
 import type { Reporter } from "./output/reporter.ts";
-import type { EndSummary } from "./output/summary.ts";
 import type { Settings } from "./settings.ts";
 
 /** How long a forced end may take to be stored and told. */
@@ -28,7 +27,6 @@ export interface SessionOptions {
 export class Session {
   readonly #options: SessionOptions;
   readonly #reporter: Reporter;
-  readonly #stdout: Output;
   readonly #stderr: Output;
   readonly #endings: readonly (() => void)[];
   #job: Job | null = null;
@@ -40,10 +38,10 @@ export class Session {
   private constructor(options: SessionOptions, parts: { readonly stdout: Output; readonly stderr: Output; readonly reporter: Reporter }) {
     const { host } = options.settings;
     this.#options = options;
-    this.#stdout = parts.stdout;
     this.#stderr = parts.stderr;
     this.#reporter = parts.reporter;
-    this.#stdout.onClosed(() => this.#stop("nobody reads its output any more"));
+    host.stage.begin();
+    parts.stdout.onClosed(() => this.#stop("nobody reads its output any more"));
     this.#endings = [
       host.onCrash(() => this.#reporter.restore()),
       watchInterrupts(host, { first: (signal) => this.#interrupt(signal), again: () => this.#force() }),
@@ -71,7 +69,9 @@ export class Session {
     const [summary] = await Promise.all([job.ended(), this.#tellAll(job, events), this.#describe(job)]);
     this.#isOver = true;
     this.#reporter.end(summary);
-    return this.#isForced ? EXIT_CODES.interrupted : this.#verdict(summary);
+    const exitCode = this.#isForced ? EXIT_CODES.interrupted : summary.exitCode;
+    this.#options.settings.host.stage.settle(exitCode);
+    return exitCode;
   }
 
   close(): void {
@@ -94,7 +94,9 @@ export class Session {
       // Why it never ran is known to the stored task alone.
       if (event.type === "TaskStatusChanged" && (event.to === "skipped" || event.to === "cancelled")) this.#reporter.describe(await job.snapshot(event.taskId));
       this.#reporter.event(event);
-      if (job.isLast(event)) onLast();
+      if (!job.isLast(event)) continue;
+      this.#options.settings.host.stage.end();
+      onLast();
     }
   }
 
@@ -103,6 +105,7 @@ export class Session {
   }
 
   #interrupt(signal: string): void {
+    if (this.#isOver) return;
     this.#reporter.interrupted();
     this.#reporter.note(`stopping within ${formatDuration(this.#options.graceMs)}… press Ctrl-C again to force`);
     this.#stop(`interrupted by ${signal}`);
@@ -117,6 +120,7 @@ export class Session {
 
   /** What still runs is given up; how everything has ended is told in any case, or else that it is not known. */
   #force(): void {
+    if (this.#isOver) return;
     this.#reporter.interrupted();
     if (this.#isForced || this.#job === null) return this.#leave();
     this.#isForced = true;
@@ -131,13 +135,5 @@ export class Session {
     this.#reporter.restore();
     this.#stderr.line("forced: how it ends is not waited for");
     this.#options.settings.host.leaveNow(EXIT_CODES.interrupted);
-  }
-
-  /** A success that could not be written down is none. */
-  #verdict({ exitCode }: EndSummary): number {
-    const { failure } = this.#stdout;
-    if (failure === null) return exitCode;
-    this.#stderr.line(`chongming: the output could not be written: ${failure.message}`);
-    return exitCode === EXIT_CODES.ok ? EXIT_CODES.usage : exitCode;
   }
 }

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { ConfigurationError, TaskCancelled } from "../core/errors.ts";
 import type { Clock } from "../core/ports/clock.ts";
 
@@ -50,6 +51,8 @@ export class CancellationToken {
   #pauseWished = false;
   #gate: { readonly promise: Promise<void>; readonly open: () => void } | null = null;
   #controller: AbortController | null = null;
+  /** Runs something in the async context of the body. */
+  #inBody: (act: () => void) => void = (act) => act();
   #checkpointThrew = false;
   #checksPerReading = 1;
   #checksLeft = 1;
@@ -80,10 +83,10 @@ export class CancellationToken {
 
   /** The body asks for the signal: from now on it may notice. */
   get signal(): AbortSignal {
-    this.#controller ??= new AbortController();
-    if (this.#stopError !== null && !this.#controller.signal.aborted) {
-      this.#listener.stopSeen();
-      this.#controller.abort(this.#stopError);
+    if (this.#controller === null) {
+      this.#controller = new AbortController();
+      this.#inBody = AsyncLocalStorage.snapshot();
+      if (this.#stopError !== null) this.#abort(this.#controller, this.#stopError);
     }
     return this.#controller.signal;
   }
@@ -92,9 +95,13 @@ export class CancellationToken {
     if (this.#stopError !== null) return;
     this.#stopError = new TaskCancelled(message);
     this.#openGate();
-    if (this.#controller === null) return;
+    if (this.#controller !== null) this.#abort(this.#controller, this.#stopError);
+  }
+
+  /** Whoever stops it: what its abort listeners throw or leave behind is the task's, not theirs. */
+  #abort(controller: AbortController, reason: TaskCancelled): void {
     this.#listener.stopSeen();
-    this.#controller.abort(this.#stopError);
+    this.#inBody(() => controller.abort(reason));
   }
 
   pause(): void {

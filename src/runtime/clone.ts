@@ -9,14 +9,14 @@ export function clone(value: unknown, what: string): unknown {
   try {
     return structuredClone(value);
   } catch (error) {
-    const path = pathOfTrouble(value, what, 0) ?? what;
+    const path = pathOfTrouble(value, what, 0, clones) ?? what;
     throw new ConfigurationError(`${path} cannot be copied: it holds a function, a symbol, a promise or the like. Give plain data.`, { cause: error });
   }
 }
 
 /** The error for a value that cannot leave its thread: it says where the trouble is, and what to do. Source §13.9. */
-export function uncloneable(value: unknown, what: string, cause: unknown): ConfigurationError {
-  const path = pathOfTrouble(value, what, 0) ?? what;
+export function uncloneable(value: unknown, what: string, cause: unknown, copies: (value: unknown) => boolean = clones): ConfigurationError {
+  const path = pathOfTrouble(value, what, 0, copies) ?? what;
   return new ConfigurationError(
     `${path} cannot leave its thread or process: functions, symbols, promises and the like cannot be copied. Send plain data, or run the task with executor: "async".`,
     { cause },
@@ -25,11 +25,11 @@ export function uncloneable(value: unknown, what: string, cause: unknown): Confi
 
 const MAX_DEPTH = 50;
 
-function pathOfTrouble(value: unknown, path: string, depth: number): string | undefined {
-  if (clones(value)) return undefined;
+function pathOfTrouble(value: unknown, path: string, depth: number, copies: (value: unknown) => boolean): string | undefined {
+  if (copies(value)) return undefined;
   if (typeof value !== "object" || value === null || depth >= MAX_DEPTH) return path;
   for (const [name, part] of partsOf(value, path)) {
-    const found = pathOfTrouble(part, name, depth + 1);
+    const found = pathOfTrouble(part, name, depth + 1, copies);
     if (found !== undefined) return found;
   }
   return path;

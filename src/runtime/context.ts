@@ -120,8 +120,9 @@ export class RuntimeContext implements TaskContext {
     return this.#artifacts;
   }
 
+  /** A copy each time: what is done to it without \`save\` must not reach the next attempt. */
   get saved(): unknown {
-    return this.#saved;
+    return this.#saved === undefined ? undefined : structuredClone(this.#saved);
   }
 
   save(state: unknown): void {

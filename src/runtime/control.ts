@@ -151,8 +151,9 @@ function stopMessage(snapshot: TaskSnapshot, by: By): string {
 }
 
 /** A task cannot wait for its own end. */
-export function refuseSelf(cell: Pick<Cell, "taskId">, verb: string): void {
-  if (taskScope.getStore()?.taskId !== cell.taskId) return;
+export function refuseSelf(cell: Pick<Cell, "taskId"> & { readonly attempt?: unknown }, verb: string): void {
+  // What a task left behind may well ask, once the task has ended.
+  if (taskScope.getStore()?.taskId !== cell.taskId || cell.attempt === null) return;
   throw new Deadlock(`task ${cell.taskId} asked for "${verb}" of itself and would wait for ever. Return or throw instead, or let somebody else ask.`);
 }
 

@@ -25,6 +25,7 @@ import { EventBus } from "./event-bus.ts";
 import { createExecutors } from "./executors/create-executors.ts";
 import type { CarrierSettings } from "./executors/create-executors.ts";
 import { harmlessLogger } from "./harmless-logger.ts";
+import type { Health, Orphan } from "./health.ts";
 import { Journal } from "./journal.ts";
 import { checkExecutor, noExecutor } from "./executors/check-executor.ts";
 import { ENDED_RUN } from "./ended-run.ts";
@@ -56,27 +57,6 @@ export interface EngineOptions {
   readonly loopWatch: Pick<LoopWatchOptions, "afterMs" | "announce"> | null;
 }
 
-/** A body that was given up on and still runs. */
-export interface Orphan {
-  readonly taskId: string;
-  /** The task's registered name. */
-  readonly name: string;
-  readonly attempt: number;
-  readonly executor: string;
-  /** When it was given up on, epoch milliseconds. */
-  readonly since: number;
-}
-
-/** How a controller is. */
-export interface Health {
-  /** The store does not take what is written now; it is kept in order and tried again. */
-  readonly degraded: boolean;
-  /** How many writes it did not take at once, since opening. */
-  readonly persistFailures: number;
-  /** How many bodies were given up on and still run. */
-  readonly orphans: number;
-}
-
 /** A task to be submitted, checked. */
 export interface Submission {
   readonly definition: TaskDefinition;
@@ -106,7 +86,6 @@ export class Engine {
   readonly #scheduler: Scheduler;
   readonly #supervisor: Supervisor;
   readonly #runs = new Map<string, PipelineDriver>();
-  readonly #unwatchStrays: () => void;
   #closing: Promise<void> | null = null;
 
   constructor(options: EngineOptions) {
@@ -141,7 +120,7 @@ export class Engine {
       artifacts: this.#artifacts,
       loopWatch: this.#loopWatch,
     });
-    this.#unwatchStrays = watchStrays();
+    watchStrays();
   }
 
   /** Each executor sees the tasks that are registered for it: what can never run is refused now. */
@@ -232,11 +211,16 @@ export class Engine {
     return this.#lifecycle.get(taskId);
   }
 
+  /** The task where its value may be in memory alone. */
+  withValue(taskId: string): Cell | undefined {
+    return this.#lifecycle.get(taskId) ?? this.#lifecycle.withValue(taskId);
+  }
+
   /** The task as memory, for a verb: an ended one is read back from the store. */
   async cellOf(taskId: string, definitionOf: (name: string, overrides: unknown) => TaskDefinition): Promise<Cell> {
     const held = this.#lifecycle.get(taskId);
     if (held !== undefined) return held;
-    const [row, payload] = await Promise.all([this.store.tasks.get(taskId), this.store.tasks.payload(taskId)]);
+    const [row, payload] = await this.#read(async () => await Promise.all([this.store.tasks.get(taskId), this.store.tasks.payload(taskId)]));
     // Somebody else, or its retry policy, may have revived it meanwhile.
     const revived = this.#lifecycle.get(taskId);
     if (revived !== undefined) return revived;
@@ -290,7 +274,7 @@ export class Engine {
    * @param wanted `null`: any terminal one
    */
   async wait(taskId: string, wanted: TaskStatus | null, patience: Omit<Patience, "clock" | "what">): Promise<TaskSnapshot> {
-    refuseSelf({ taskId }, "wait");
+    refuseSelf(this.#lifecycle.get(taskId) ?? { taskId, attempt: null }, "wait");
     const reached = (snapshot: TaskSnapshot): boolean => snapshot.status === wanted || isTerminal(snapshot.status);
     const cell = this.#lifecycle.get(taskId);
     const found = cell === undefined ? await this.get(taskId) : await this.#reach(cell, reached, wanted, patience);
@@ -355,7 +339,6 @@ export class Engine {
     await this.#written(ending, graceMs + CLOSING_PATIENCE_MS);
     this.#journal.close();
     this.#dismiss(new ControllerClosed("the controller has closed: this has not ended, and nobody drives it here any more."));
-    this.#unwatchStrays();
     this.#supervisor.close();
     await this.#loopWatch?.close();
     for (const executor of new Set(this.executors.values())) await executor.close();

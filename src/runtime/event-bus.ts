@@ -133,6 +133,8 @@ export class EventBus {
   #deliver({ events, first }: Batch): void {
     let number = first;
     for (const event of events) {
+      // One consumer must not change what the next one sees.
+      Object.freeze(event);
       this.#hand(this.#subscriptions.ofTask(event.taskId), event, number);
       this.#hand(this.#subscriptions.ofRun(event.pipelineRunId), event, number);
       this.#hand(this.#subscriptions.others, event, number);

@@ -45,6 +45,9 @@ interface Decided {
 }
 
 const NO_ATTEMPTS: readonly AttemptRecord[] = Object.freeze([]);
+/** So many ended tasks keep a value that could not be stored. */
+const KEPT_VALUES = 100;
+
 const NOTHING_ALONG: Along = Object.freeze({});
 
 /**
@@ -54,6 +57,7 @@ const NOTHING_ALONG: Along = Object.freeze({});
 export class Lifecycle {
   readonly #parts: LifecycleParts;
   readonly #cells = new Map<string, Cell>();
+  readonly #unstorable = new Map<string, Cell>();
   #warnings = 0;
   #recording: Promise<void> = Promise.resolve();
 
@@ -68,6 +72,11 @@ export class Lifecycle {
 
   get(taskId: string): Cell | undefined {
     return this.#cells.get(taskId);
+  }
+
+  /** An ended task whose value could not be stored. */
+  withValue(taskId: string): Cell | undefined {
+    return this.#unstorable.get(taskId);
   }
 
   hold(cell: Cell): void {
@@ -196,7 +205,17 @@ export class Lifecycle {
     if (cell.unstored > 0) return;
     const said = cell.outbox.drain();
     if (said.length > 0) this.#parts.publish(said);
-    if (isTerminal(cell.snapshot.status)) this.forget(cell);
+    if (!isTerminal(cell.snapshot.status)) return;
+    if (cell.stored !== null && cell.stored.outcomeMissing !== null && cell.snapshot.outcomeMissing === null) this.#keepValue(cell);
+    this.forget(cell);
+  }
+
+  /** A value that is in memory alone can still be asked for: the last of them are kept. */
+  #keepValue(cell: Cell): void {
+    this.#unstorable.delete(cell.taskId);
+    this.#unstorable.set(cell.taskId, cell);
+    const [oldest] = this.#unstorable.keys();
+    if (this.#unstorable.size > KEPT_VALUES && oldest !== undefined) this.#unstorable.delete(oldest);
   }
 
   /** The value still flows in memory; whoever needs it later must know that it is not in the store. */

@@ -20,14 +20,15 @@ export interface LoopWatchOptions {
  * the inspector and says whose code is on the stack, while it still blocks. Starts with the first such task and
  * costs nothing while there is none. Not while a debugger is attached: a breakpoint is no stall.
  */
-export class LoopWatch {
-  readonly #options: LoopWatchOptions;
+class LoopWatcher {
+  readonly listeners = new Set<LoopWatchOptions["onStall"]>();
+  readonly #options: Omit<LoopWatchOptions, "onStall">;
   readonly #shared = new Int32Array(new SharedArrayBuffer(8));
   #watched = 0;
   #worker: Worker | null = null;
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(options: LoopWatchOptions) {
+  constructor(options: Omit<LoopWatchOptions, "onStall">) {
     this.#options = options;
   }
 
@@ -75,11 +76,13 @@ export class LoopWatch {
   }
 
   #start(): Worker {
-    const { afterMs, announce, onStall } = this.#options;
+    const { afterMs, announce } = this.#options;
     Reflect.set(globalThis, Symbol.for(SCOPE_KEY), scopeAsText);
     const workerData: WatcherData = { shared: this.#shared, afterMs, announce };
     const worker = new Worker(entryUrl(import.meta.url, "loop-watch-entry"), { workerData, stdin: false });
-    worker.on("message", onStall);
+    worker.on("message", (report: StallReport) => {
+      for (const listener of this.listeners) listener(report);
+    });
     // Without its watcher the loop is merely not watched.
     worker.on("error", () => undefined);
     worker.unref();
@@ -90,4 +93,58 @@ export class LoopWatch {
 function scopeAsText(): string {
   const scope = taskScope.getStore();
   return JSON.stringify(scope === undefined ? null : { taskId: scope.taskId, name: scope.name });
+}
+
+/** By their options: controllers of one process share a helper thread, since they share the loop. */
+const watchers = new Map<string, LoopWatcher>();
+
+/** One controller's share in the watch over this thread's event loop. */
+export class LoopWatch {
+  readonly #options: LoopWatchOptions;
+  readonly #key: string;
+  #watcher: LoopWatcher | null = null;
+  #watched = 0;
+
+  constructor(options: LoopWatchOptions) {
+    this.#options = options;
+    this.#key = `${options.afterMs} ${String(options.announce)}`;
+  }
+
+  /** A task begins to run on this thread. */
+  begin(): void {
+    this.#watcher ??= this.#join();
+    this.#watched += 1;
+    this.#watcher.begin();
+  }
+
+  /** It has ended. */
+  end(): void {
+    if (this.#watcher === null) return;
+    this.#watched -= 1;
+    this.#watcher.end();
+  }
+
+  /** Resolves when what the helper thread has said so far is here. */
+  async heard(): Promise<void> {
+    await this.#watcher?.heard();
+  }
+
+  /** The last controller ends the helper thread. */
+  async close(): Promise<void> {
+    const watcher = this.#watcher;
+    this.#watcher = null;
+    if (watcher === null) return;
+    for (; this.#watched > 0; this.#watched -= 1) watcher.end();
+    watcher.listeners.delete(this.#options.onStall);
+    if (watcher.listeners.size > 0) return;
+    watchers.delete(this.#key);
+    await watcher.close();
+  }
+
+  #join(): LoopWatcher {
+    const watcher = watchers.get(this.#key) ?? new LoopWatcher(this.#options);
+    watchers.set(this.#key, watcher);
+    watcher.listeners.add(this.#options.onStall);
+    return watcher;
+  }
 }

@@ -1,24 +1,27 @@
 import { taskScope } from "./task-scope.ts";
 
-let users = 0;
+/** Marks the listeners of every copy of this library in the process: none of them is the host's own. */
+const MARK: unique symbol = Symbol.for("chongming-task.strays");
 
 /**
  * A rejection or exception that nobody awaited is swallowed only where the async context attributes it to a
  * task, and is recorded there. Everything else keeps the host's own crash rule: a library must not change it.
+ * Once begun it stays to the end of the process: what a task left behind may come long after its controller has closed.
  */
-export function watchStrays(): () => void {
-  users += 1;
-  if (users === 1) {
-    process.on("unhandledRejection", onRejection);
-    process.on("uncaughtException", onException);
-  }
-  let watching = true;
-  return () => {
-    if (!watching) return;
-    watching = false;
-    users -= 1;
-    if (users === 0) unwatch();
-  };
+export function watchStrays(): void {
+  if (process.listeners("unhandledRejection").includes(onRejection)) return;
+  process.on("unhandledRejection", onRejection);
+  process.on("uncaughtException", onException);
+}
+
+/** Does the host itself listen? Then it decides. */
+function hostListens(event: "unhandledRejection" | "uncaughtException"): boolean {
+  return process.rawListeners(event).some((listener) => !(MARK in listener));
+}
+
+/** Another copy of this library, whose task it may be, is asked by Node, too; the first of them speaks for the host. */
+function isFirst(event: "unhandledRejection" | "uncaughtException", own: object): boolean {
+  return process.rawListeners(event).find((listener) => MARK in listener) === own;
 }
 
 function unwatch(): void {
@@ -32,7 +35,7 @@ function onRejection(reason: unknown): void {
     scope.stray(reason);
     return;
   }
-  if (process.listenerCount("unhandledRejection") > 1) return;
+  if (hostListens("unhandledRejection") || !isFirst("unhandledRejection", onRejection)) return;
   // Our listener silences what Node does where there is none: that is done here instead.
   const rule = hostRule();
   if (rule === "throw") throw reason;
@@ -44,8 +47,10 @@ function onException(error: unknown, origin: string): void {
   // Under `--unhandled-rejections=strict` a rejection comes as an exception first, and then as what it is.
   if (scope !== undefined && origin === "unhandledRejection") return;
   if (scope !== undefined) scope.stray(error);
-  else if (process.listenerCount("uncaughtException") === 1) crash(error);
+  else if (!hostListens("uncaughtException") && isFirst("uncaughtException", onException)) crash(error);
 }
+
+for (const listener of [onRejection, onException]) Object.defineProperty(listener, MARK, { value: true });
 
 /** With our listeners gone, an error thrown anew takes the way it would have taken without us. */
 function crash(error: unknown): void {

@@ -5,7 +5,7 @@ import { decideRetry } from "../core/policies/retry.ts";
 import type { Clock, Timer } from "../core/ports/clock.ts";
 import type { Executor, Settlement } from "../core/ports/executor.ts";
 import type { Logger } from "../core/ports/logger.ts";
-import type { TaskStore } from "../core/ports/store.ts";
+import type { TaskStore, Touch } from "../core/ports/store.ts";
 import type { Progress } from "../core/progress.ts";
 import { holdsSlot } from "../core/snapshot-rules.ts";
 import { failureOf } from "../core/thrown.ts";
@@ -24,6 +24,9 @@ import type { Scheduler } from "./scheduler.ts";
 
 /** How often running tasks are said to be alive. */
 const BEAT_MS = 5_000;
+
+/** So many tasks that ran on this loop are remembered, beside those that run. */
+const REMEMBERED = 1_000;
 
 /** What the supervisor works with. */
 export interface SupervisorParts {
@@ -55,6 +58,7 @@ export class Supervisor {
   readonly #quiet = new Map<LiveAttempt, Cell>();
   /** Attempts whose bodies run on this thread's event loop. */
   readonly #onLoop = new Set<LiveAttempt>();
+  readonly #seen = new Set<string>();
 
   constructor(parts: SupervisorParts) {
     this.#parts = parts;
@@ -90,6 +94,8 @@ export class Supervisor {
       return;
     }
     const advice = 'Nothing else could run, be paused or be stopped meanwhile: await ctx.checkpoint() in the loop, or use executor: "thread".';
+    // Controllers of one process share the loop: it may be another one's task.
+    if (!this.#seen.has(taskId)) return;
     this.#record(taskId, { code: "loop_stalled", message: `"${name ?? ""}" has blocked the event loop${where}. ${advice}` });
   }
 
@@ -131,6 +137,26 @@ export class Supervisor {
       attempt.abort(problem);
       return;
     }
+    if (cell.snapshot.fencingToken > 1 && cell.args !== undefined && cell.args.length > 0) void this.#launchAfresh(cell, attempt);
+    else this.#begin(cell, attempt);
+  }
+
+  /** What an earlier attempt did to its arguments must not reach the next one: it gets them as they are stored, where they are. */
+  async #launchAfresh(cell: Cell, attempt: LiveAttempt): Promise<void> {
+    try {
+      const payload = await this.#parts.store.tasks.payload(cell.taskId);
+      cell.args = payload?.args ?? cell.args;
+    } catch (problem) {
+      this.#parts.logger.warn("the arguments could not be read again; the attempt gets those in memory", {
+        taskId: cell.taskId,
+        problem: failureOf(problem).message,
+      });
+    }
+    // It may have been forced away meanwhile. A stop or pause is the attempt's own affair.
+    if (cell.attempt === attempt && holdsSlot(cell.snapshot)) this.#begin(cell, attempt);
+  }
+
+  #begin(cell: Cell, attempt: LiveAttempt): void {
     this.#watch(cell, attempt);
     attempt.launch();
   }
@@ -252,12 +278,21 @@ export class Supervisor {
   /** While its body runs: the loop is watched, and carriers that do not beat by themselves are looked at. */
   #watch(cell: Cell, attempt: LiveAttempt): void {
     if (attempt.local) {
+      this.#remember(cell.taskId);
       this.#onLoop.add(attempt);
       this.#parts.loopWatch?.begin();
     }
     if (attempt.beatsItself) return;
     this.#quiet.set(attempt, cell);
     this.#beatTimer ??= this.#parts.clock.setTimer(BEAT_MS, () => this.#beatForAll());
+  }
+
+  /** A stall is told when the loop turns again, and the task may have ended by then: the last ones are remembered. */
+  #remember(taskId: string): void {
+    this.#seen.delete(taskId);
+    this.#seen.add(taskId);
+    const [oldest] = this.#seen;
+    if (this.#seen.size > REMEMBERED && oldest !== undefined) this.#seen.delete(oldest);
   }
 
   #unwatchBeat(attempt: LiveAttempt): void {
@@ -285,7 +320,7 @@ export class Supervisor {
       lifecycle.publish(cell, { type: "TaskHeartbeat", eventId: `${cell.taskId}:beat:${(this.#events += 1)}`, ...headOf(cell.snapshot, heartbeatAt) });
     }
     const touches = cells.map((cell) => ({ taskId: cell.taskId, owner, attempt: cell.snapshot.attempt, heartbeatAt }));
-    store.tasks.touch(touches).catch((problem: unknown) => {
+    touched(store, touches).catch((problem: unknown) => {
       logger.warn("heartbeats could not be stored", { tasks: touches.length, problem: failureOf(problem).message });
     });
   }
@@ -293,7 +328,7 @@ export class Supervisor {
   #touch(cell: Cell, progress: Progress): void {
     const { store, owner, logger } = this.#parts;
     cell.snapshot = { ...cell.snapshot, progress };
-    store.tasks.touch([{ taskId: cell.taskId, owner, attempt: cell.snapshot.attempt, progress, heartbeatAt: progress.updatedAt }]).catch((problem: unknown) => {
+    touched(store, [{ taskId: cell.taskId, owner, attempt: cell.snapshot.attempt, progress, heartbeatAt: progress.updatedAt }]).catch((problem: unknown) => {
       logger.warn("progress could not be stored", { taskId: cell.taskId, problem: failureOf(problem).message });
     });
   }
@@ -307,4 +342,9 @@ const TIMEOUT_TRIGGERS = { timeout_start: "timeout:start", timeout_attempt: "tim
 /** A timeout is the cause, whatever the body then did. */
 function triggered(timeout: FiredTimeout | null): { readonly trigger?: CloserTrigger } {
   return timeout === null ? {} : { trigger: TIMEOUT_TRIGGERS[timeout.kind] };
+}
+
+/** A store that throws at once, and not by its promise, must not throw into the body. */
+async function touched(store: TaskStore, touches: readonly Touch[]): Promise<void> {
+  await store.tasks.touch(touches);
 }

@@ -12,9 +12,9 @@ const body = (): number => 1;
 
 describe("task", () => {
   it.each([
-    [[undefined, body], "a task's name must be text; found undefined"],
+    [[undefined, body], "the first argument of task() must be its options"],
     [[{}, body], "a task's name must be text; found undefined"],
-    [["name", body], 'task must be a plain object; found "name"'],
+    [["name", body], 'the first argument of task() must be its options, such as { name: "extract" }; found "name"'],
     [[{ name: " " }, body], "a task's name must not be empty"],
     [[{ name: "a\nb" }, body], "a task's name must be printable on one line"],
     [[{ name: "a" }], 'task "a" needs a function (ctx, ...args) => result as its second argument; found undefined'],

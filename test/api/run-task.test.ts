@@ -3,12 +3,15 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { constant, runTask, task } from "../../src/index.ts";
+import { watchStrays } from "../../src/runtime/strays.ts";
 import { FakeClock } from "../../src/testing/index.ts";
 import { gate, listen } from "./stage.ts";
 
 /** A clock, and how many listeners the process had at first. */
 function before(): { readonly clock: FakeClock; readonly expectNothingLeft: () => Promise<void> } {
   const clock = new FakeClock();
+  // The watch over strays stays for good; it is one for the whole process.
+  watchStrays();
   const listeners = process.listenerCount("unhandledRejection");
   const expectNothingLeft = async (): Promise<void> => {
     await clock.advance(0);

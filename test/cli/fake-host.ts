@@ -1,5 +1,6 @@
 import { Writable } from "node:stream";
 import type { Host, OutputStream } from "../../src/cli/host.ts";
+import { Stage } from "../../src/cli/stage.ts";
 
 /** A stream that keeps what is written; with a size it passes for a terminal. */
 export function fakeStream(size?: { columns: number; rows: number }): OutputStream & { readonly text: () => string } {
@@ -34,6 +35,7 @@ export function fakeHost(options: Partial<Pick<Host, "env" | "cwd" | "loadLimitM
     cwd: options.cwd ?? import.meta.dirname,
     user: "tester",
     loadLimitMs: options.loadLimitMs ?? 10_000,
+    stage: new Stage(),
     left,
     onSignal(listener) {
       listeners.add(listener);

@@ -241,6 +241,7 @@ describe("the live view", () => {
       type: "TaskWarning",
       code: "loop_stalled",
       message: `"load" has blocked the event loop, at work (file:///${"x".repeat(100)}/tasks.ts:7) < run (node:internal/x:1). Nothing else could run.`,
+      failure: null,
     });
     beforeEach(() => {
       vi.useFakeTimers({ now: START, toFake: ["setInterval", "clearInterval", "Date", "performance"] });

@@ -3,6 +3,14 @@ import type { OutputStream } from "../host.ts";
 /** What a stream says when nobody reads it any more: a closed pipe, a terminal that is gone. */
 const CLOSED_CODES: readonly unknown[] = ["EPIPE", "EIO", "ECONNRESET", "ERR_STREAM_DESTROYED", "ERR_STREAM_WRITE_AFTER_END"];
 
+/** Characters of a line that does not end, before it is handed on all the same. */
+const MAX_LINE = 64 * 1_024;
+
+/** Does it mean that nobody reads any more? */
+export function isClosing(error: Error): boolean {
+  return "code" in error && CLOSED_CODES.includes(error.code);
+}
+
 /** What others write to a stream goes elsewhere meanwhile. */
 export interface Diversion {
   /** Hands on what was written of a line that has not ended. */
@@ -16,8 +24,6 @@ export interface Diversion {
  */
 export class Output {
   readonly stream: OutputStream;
-  /** Why it could not be written to, where that was no closed pipe. */
-  failure: Error | null = null;
   readonly #write: OutputStream["write"];
   #onClosed: () => void = () => {};
   #broken = false;
@@ -52,25 +58,38 @@ export class Output {
     this.write(`${text}\n`);
   }
 
-  /** From now on, what others write goes to `sink`, in whole lines. */
+  /** From now on, what others write goes to `sink`, in whole lines; one that is very long goes in pieces. */
   divert(sink: (line: string) => void): Diversion {
     const { stream } = this;
     const decoder = new TextDecoder();
-    let rest = "";
+    let parts: string[] = [];
+    let length = 0;
+    const flush = (): void => {
+      if (length > 0) sink(parts.join(""));
+      parts = [];
+      length = 0;
+    };
+    const hold = (text: string): void => {
+      if (text === "") return;
+      parts.push(text);
+      length += text.length;
+    };
     const take = (chunk: unknown, ...more: readonly unknown[]): boolean => {
-      rest += typeof chunk === "string" ? chunk : chunk instanceof Uint8Array ? decoder.decode(chunk, { stream: true }) : "";
-      const lines = rest.split("\n");
-      rest = lines.pop() ?? "";
-      for (const line of lines) sink(line);
+      const text = typeof chunk === "string" ? chunk : chunk instanceof Uint8Array ? decoder.decode(chunk, { stream: true }) : "";
+      // Only what is new is looked at: a line may come in a great many pieces.
+      const [first = "", ...others] = text.split("\n");
+      hold(first);
+      for (const line of others) {
+        sink(parts.join(""));
+        parts = [line];
+        length = line.length;
+      }
+      if (length > MAX_LINE) flush();
       const done = more.find((argument) => typeof argument === "function");
       if (done !== undefined) queueMicrotask(() => void Reflect.apply(done, undefined, []));
       return true;
     };
     Object.defineProperty(stream, "write", { value: take, configurable: true, writable: true });
-    const flush = (): void => {
-      if (rest !== "") sink(rest);
-      rest = "";
-    };
     return {
       flush,
       end: () => {
@@ -83,10 +102,7 @@ export class Output {
   #break(error: Error): void {
     if (this.#broken) return;
     this.#broken = true;
-    if (!("code" in error && CLOSED_CODES.includes(error.code))) {
-      this.failure = error;
-      return;
-    }
+    if (!isClosing(error)) return;
     this.#isClosed = true;
     this.#onClosed();
   }

@@ -15,6 +15,8 @@ export interface CarrierLink {
   /** Who is told from now on; `null`: nobody, it is idle. */
   listener: CarrierListener | null;
   post(message: ToCarrier): void;
+  /** Where the line can carry less than the structured clone: what it can. */
+  copies?(value: unknown): boolean;
   /** Before the last resort, where there is such a thing (SIGTERM). */
   warn?(): void;
   /** The last resort: ends it for certain, with its descendants where the platform can. */

@@ -9,13 +9,16 @@ import { RuntimeContext } from "../context.ts";
 import type { ContextSource } from "../context.ts";
 import { ProgressThrottle } from "../progress-throttle.ts";
 import { taskScope } from "../task-scope.ts";
+import type { TaskScope } from "../task-scope.ts";
 import { loadTask } from "./load-task.ts";
-import type { FromCarrier, Job, ToCarrier } from "./protocol.ts";
+import type { FromCarrier, Job, JobEnd, ToCarrier } from "./protocol.ts";
 
 /** The carrier's own end of the line to its supervisor. */
 export interface CarrierPort {
   post(message: FromCarrier): void;
   readonly inbox: Inbox;
+  /** Where the line can carry less than the structured clone: what it can. */
+  readonly copies?: (value: unknown) => boolean;
   /** It has been told to end, and nothing is left to do. */
   retire(): void;
 }
@@ -23,6 +26,8 @@ export interface CarrierPort {
 interface Running {
   readonly job: Job;
   readonly token: CancellationToken;
+  /** One object for each attempt: two attempts of a task are told apart by it. */
+  readonly scope: TaskScope;
   deadlineAt: number | null;
   /** The number of its last pause. */
   pause: number;
@@ -42,6 +47,12 @@ export class Carrier {
   constructor(clock: Clock, port: CarrierPort) {
     this.#clock = clock;
     this.#port = port;
+  }
+
+  /** Is the code on the stack that of an attempt which has ended here? What belongs to none speaks for the one that runs. */
+  get hearsEarlier(): boolean {
+    const scope = taskScope.getStore();
+    return scope !== undefined && scope !== this.#running?.scope;
   }
 
   receive(message: ToCarrier): void {
@@ -99,12 +110,14 @@ export class Carrier {
     };
     const active = this.#active(job, say);
     const token = this.#token(job, say, active);
-    const running: Running = { job, token, deadlineAt: job.deadlineAt, pause: 0, asked: new Map() };
+    const scope = { taskId: job.taskId, pipelineRunId: job.pipelineRunId, name: job.name, stray: (error: unknown) => this.#stray(job, error) };
+    const running: Running = { job, token, scope, deadlineAt: job.deadlineAt, pause: 0, asked: new Map() };
     this.#running = running;
     const progress = new ProgressThrottle(this.#clock, ({ done, total, unit, message }) =>
       say({ type: "progress", report: reportOf({ done, total, unit, message }) }),
     );
-    let end: FromCarrier;
+    let end: JobEnd;
+    let resources = Number.POSITIVE_INFINITY;
     try {
       const run = await loadTask(job.module, job.name);
       token.throwIfStopped();
@@ -113,7 +126,7 @@ export class Carrier {
         { ...job, deadlineAt: () => running.deadlineAt, upstream: async (node) => await this.#ask(running, node), reports: reportsTo(say, progress, active) },
         token,
       );
-      const scope = { taskId: job.taskId, pipelineRunId: job.pipelineRunId, name: job.name, stray: (error: unknown) => this.#stray(job, error) };
+      resources = activeResources();
       const value = await taskScope.run(scope, async () => await run(context, ...job.args));
       end = { type: "returned", value, noticed: token.noticed };
     } catch (error) {
@@ -121,7 +134,7 @@ export class Carrier {
     }
     progress.flush();
     this.#running = null;
-    this.#end(end);
+    this.#end(activeResources() > resources ? { ...end, leftovers: true } : end);
   }
 
   /** Says that the task is not idle, where somebody wants to know and not too often. */
@@ -166,23 +179,30 @@ export class Carrier {
     try {
       this.#port.post(message);
     } catch (error) {
-      if (message.type === "log") throw uncloneable(message.fields, "ctx.log: fields", error);
-      if (message.type === "emit") throw uncloneable(message.payload, `ctx.emit: payload of ${JSON.stringify(message.kind)}`, error);
+      const { copies } = this.#port;
+      if (message.type === "log") throw uncloneable(message.fields, "ctx.log: fields", error, copies);
+      if (message.type === "emit") throw uncloneable(message.payload, `ctx.emit: payload of ${JSON.stringify(message.kind)}`, error, copies);
+      if (message.type === "save") throw uncloneable(message.state, "ctx.save(state)", error, copies);
       throw error;
     }
   }
 
-  #end(end: FromCarrier): void {
+  #end(end: JobEnd): void {
     try {
       this.#port.post(end);
     } catch (error) {
       const refused =
         end.type === "returned"
-          ? uncloneable(end.value, "result", error)
+          ? uncloneable(end.value, "result", error, this.#port.copies)
           : new ConfigurationError("what the task threw cannot be passed on.", { cause: error });
       this.#port.post({ type: "threw", error: recordError(refused), noticed: false });
     }
   }
+}
+
+/** Timers, servers, sockets, children: what keeps a loop alive. */
+function activeResources(): number {
+  return process.getActiveResourcesInfo().length;
 }
 
 function reportsTo(say: (message: FromCarrier) => void, progress: ProgressThrottle, active: () => void): ContextSource["reports"] {

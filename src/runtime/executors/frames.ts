@@ -1,13 +1,33 @@
 import { deserialize, serialize } from "node:v8";
+import { refuseForeign } from "./foreign-objects.ts";
 
-const HEAD_BYTES = 4;
+/** No text begins like this: what somebody else writes to the line is known by its first bytes. */
+const MAGIC = Buffer.of(0xf5, 0xc7, 0x0c, 0x01);
 
-/** A message as bytes: its length, then the structured clone. Throws `DataCloneError` for what cannot be copied. */
-export function encodeFrame(message: unknown): Buffer {
+const HEAD_BYTES = MAGIC.length + 4;
+
+/**
+ * A message as bytes: a mark, its length, then the structured clone. The memory is the frame's alone, so that it can be
+ * transferred. Throws `DataCloneError` for what cannot be copied.
+ */
+export function encodeFrame(message: unknown): Buffer<ArrayBuffer> {
+  refuseForeign(message);
   const body = serialize(message);
-  const head = Buffer.allocUnsafe(HEAD_BYTES);
-  head.writeUInt32LE(body.length);
-  return Buffer.concat([head, body]);
+  const frame = Buffer.allocUnsafeSlow(HEAD_BYTES + body.length);
+  MAGIC.copy(frame);
+  frame.writeUInt32LE(body.length, MAGIC.length);
+  body.copy(frame, HEAD_BYTES);
+  return frame;
+}
+
+/** Can this go between processes? */
+export function canEncode(value: unknown): boolean {
+  try {
+    encodeFrame(value);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Puts the pieces of a stream together again, whatever their borders. */
@@ -29,23 +49,38 @@ export class FrameReader {
     if (this.#isBroken) return;
     this.#pieces.push(piece);
     this.#held += piece.length;
-    for (;;) {
-      if (this.#wanted === null) {
-        if (this.#held < HEAD_BYTES) return;
-        this.#wanted = this.#take(HEAD_BYTES).readUInt32LE();
-      }
-      if (this.#held < this.#wanted) return;
-      const body = this.#take(this.#wanted);
-      this.#wanted = null;
-      const message = readBody(body);
-      if (message === NO_MESSAGE) {
-        this.#isBroken = true;
-        this.#pieces = [];
-        this.#broken();
-        return;
-      }
-      this.#receive(message);
-    }
+    while (this.#next());
+  }
+
+  /** Reads a head or a body; `false`: not all of it is there yet, or it never will be. */
+  #next(): boolean {
+    if (this.#wanted === null) return this.#head();
+    if (this.#held < this.#wanted) return false;
+    const body = this.#take(this.#wanted);
+    this.#wanted = null;
+    const message = readBody(body);
+    if (message === NO_MESSAGE) return this.#break();
+    this.#receive(message);
+    return true;
+  }
+
+  #head(): boolean {
+    const start = this.#pieces.length === 1 ? this.#pieces[0] : Buffer.concat(this.#pieces);
+    if (start === undefined) return false;
+    this.#pieces = [start];
+    const mark = start.subarray(0, MAGIC.length);
+    // Even one byte that is none of ours is enough: nothing may ever follow it.
+    if (!mark.equals(MAGIC.subarray(0, mark.length))) return this.#break();
+    if (this.#held < HEAD_BYTES) return false;
+    this.#wanted = this.#take(HEAD_BYTES).readUInt32LE(MAGIC.length);
+    return true;
+  }
+
+  #break(): false {
+    this.#isBroken = true;
+    this.#pieces = [];
+    this.#broken();
+    return false;
   }
 
   #take(bytes: number): Buffer {

@@ -74,8 +74,8 @@ export class LocalHandle implements ExecutionHandle {
   }
 
   #follow(promise: PromiseLike<unknown>): void {
-    // `Promise.resolve` also tames thenables that throw or call back twice.
-    Promise.resolve(promise).then(
+    // Tames thenables that throw or call back twice, and promises whose own `then` somebody has replaced.
+    new Promise((resolve) => resolve(promise)).then(
       (value) => this.#returned(value),
       (error: unknown) => this.#threw(error),
     );

@@ -5,15 +5,18 @@ import { watchStrays } from "../strays.ts";
 import { Carrier } from "./carrier.ts";
 import { markCarrier } from "./carrier-flag.ts";
 import { entryUrl } from "../entry-url.ts";
-import { FLUSHED, outputMark, sharedLine } from "./process-line.ts";
+import { canEncode, encodeFrame } from "./frames.ts";
+import { FLUSHED, outputMark, sharedLine, WRITTEN } from "./process-line.ts";
 import type { FromCarrier, ToCarrier } from "./protocol.ts";
 import { PortInbox } from "./thread-line.ts";
 
 // The first file of a child process. A helper thread holds the line to the supervisor, so that a busy main thread
 // still hears, still beats, and still dies with its supervisor.
 const FLUSH_TAKES_AT_MOST_MS = 500;
+const MOST_UNWRITTEN_BYTES = 1024 * 1024;
 
 markCarrier();
+let handedOver = 0;
 for (const stream of [process.stdout, process.stderr]) writeThrough(stream);
 const shared = sharedLine();
 const { port1, port2 } = new MessageChannel();
@@ -28,8 +31,9 @@ line.unref();
 let current: { readonly taskId: string; readonly attempt: number } | null = null;
 
 const inbox = new PortInbox(port1, shared, receive);
-const carrier = new Carrier(systemClock, { post, inbox, retire: () => process.exit(0) });
+const carrier = new Carrier(systemClock, { post, inbox, copies: canEncode, retire: () => process.exit(0) });
 port1.on("message", receive);
+for (const stream of [process.stdout, process.stderr]) silenceEarlier(stream);
 watchStrays();
 // What was said last must be on its way before the threads of this process are ended.
 process.on("exit", flush);
@@ -39,11 +43,32 @@ function receive(message: ToCarrier): void {
   carrier.receive(message);
 }
 
+/** What cannot be copied throws here, where it was said; the bytes are then handed over, not copied. */
 function post(message: FromCarrier): void {
+  const frame = encodeFrame(message);
   if ((message.type === "returned" || message.type === "threw") && current !== null) markOutput(outputMark(current.taskId, current.attempt));
-  port1.postMessage({ type: "pass", message });
+  handedOver = (handedOver + frame.length) | 0;
+  port1.postMessage({ type: "pass", frame }, [frame.buffer]);
+  waitForReader();
   // User code may take the process down in its first line: by then it must be known that something ran.
   if (message.type === "launched") flush();
+}
+
+/** A flood waits here for its supervisor to read, instead of growing in memory and keeping a pause or stop behind it. */
+function waitForReader(): void {
+  for (let written = Atomics.load(shared, WRITTEN); ((handedOver - written) | 0) > MOST_UNWRITTEN_BYTES; written = Atomics.load(shared, WRITTEN))
+    Atomics.wait(shared, WRITTEN, written);
+}
+
+/** A child that is used again: what an attempt before this one prints late must not be taken for this one's. */
+function silenceEarlier(stream: NodeJS.WriteStream): void {
+  const { write } = stream;
+  stream.write = (chunk: string | Uint8Array, encoding?: unknown, done?: unknown): boolean => {
+    if (!carrier.hearsEarlier) return Boolean(Reflect.apply(write, stream, [chunk, encoding, done]));
+    const callback = typeof encoding === "function" ? encoding : done;
+    if (typeof callback === "function") queueMicrotask(() => void Reflect.apply(callback, undefined, [null]));
+    return true;
+  };
 }
 
 /**

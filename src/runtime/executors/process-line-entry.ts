@@ -3,7 +3,7 @@ import { workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import { encodeFrame, FrameReader } from "./frames.ts";
 import { signalGroup } from "./platform.ts";
-import { FLUSHED, LINE_FD } from "./process-line.ts";
+import { FLUSHED, LINE_FD, WRITTEN } from "./process-line.ts";
 import type { ToLine } from "./process-line.ts";
 import { SENT } from "./thread-line.ts";
 
@@ -27,10 +27,18 @@ socket.on("close", () => signalGroup(pid, "SIGKILL"));
 socket.on("error", () => socket.destroy());
 
 port.on("message", (message: ToLine) => {
-  if (message.type === "pass") socket.write(encodeFrame(message.message));
+  if (message.type === "pass") pass(message.frame);
   else flushed();
 });
 setInterval(() => socket.write(encodeFrame({ type: "beat" })), BEAT_MS).unref();
+
+/** The main thread waits where too much of what it said is unread. */
+function pass(frame: Uint8Array): void {
+  socket.write(frame, () => {
+    Atomics.add(shared, WRITTEN, frame.length);
+    Atomics.notify(shared, WRITTEN);
+  });
+}
 
 function flushed(): void {
   socket.write("", () => {

@@ -4,12 +4,12 @@ import { Socket } from "node:net";
 import type { Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import { fileURLToPath } from "node:url";
-import { InternalError } from "../../core/errors.ts";
+import { toError } from "../../core/thrown.ts";
 import type { Clock, Timer } from "../../core/ports/clock.ts";
 import type { CarrierListener } from "./carrier-link.ts";
 import type { PooledLink } from "./carrier-pool.ts";
 import { entryUrl } from "../entry-url.ts";
-import { encodeFrame, FrameReader } from "./frames.ts";
+import { canEncode, encodeFrame, FrameReader } from "./frames.ts";
 import { OutputLines } from "./output-lines.ts";
 import { endOrphanedGroup, HAS_GROUPS, signalGroup } from "./platform.ts";
 import { LINE_FD, outputMark } from "./process-line.ts";
@@ -21,19 +21,29 @@ const LEAVING_TAKES_AT_MOST_MS = 1_000;
 /** What a task printed is waited for so long after its end, where a grandchild holds the stream or the task has closed it. */
 const OUTPUT_TAKES_AT_MOST_MS = 500;
 
+const SOMEBODY_WROTE = `was ended, since somebody wrote to file descriptor ${LINE_FD}, which is its line to its supervisor`;
+const LINE_CLOSED = `was ended, since it had closed its line to its supervisor (file descriptor ${LINE_FD})`;
+
 type Stream = "stdout" | "stderr";
+
+/** What is there once a child has been started. */
+interface Started {
+  readonly child: ChildProcess;
+  readonly line: Socket;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+}
 
 /** The supervisor's end of one child process. */
 export class ProcessLink implements PooledLink {
   readonly pid: number | null;
   listener: CarrierListener | null = null;
   readonly #clock: Clock;
-  readonly #child: ChildProcess;
-  readonly #line: Socket;
+  /** `null`: it could not be started. */
+  readonly #started: Started | null;
   readonly #gone: Promise<void>;
-  readonly #streams: Readonly<Record<Stream, Readable>>;
   #alive = true;
-  #spawnError: Error | null = null;
+  #reason: string | null = null;
   #lines = this.#newLines();
   /** The end of the task, held back until what it printed is here. */
   #end: { readonly message: JobEnd; readonly timer: Timer; readonly open: Set<Stream> } | null = null;
@@ -42,21 +52,11 @@ export class ProcessLink implements PooledLink {
 
   constructor(clock: Clock, options: { readonly execArgv: readonly string[] }) {
     this.#clock = clock;
-    const child = spawn(process.execPath, [...options.execArgv, fileURLToPath(entryUrl(import.meta.url, "process-entry"))], {
-      stdio: ["ignore", "pipe", "pipe", "pipe"],
-      // A process group of its own: a signal to it reaches what the task has started.
-      detached: HAS_GROUPS,
-    });
-    this.#child = child;
-    this.pid = child.pid ?? null;
-    const { stdout, stderr } = child;
-    const line = child.stdio[LINE_FD];
-    if (stdout === null || stderr === null || !(line instanceof Socket)) throw new InternalError("a child process was started without its pipes.");
-    this.#streams = { stdout, stderr };
-    this.#line = line;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#gone = promise;
-    this.#listen(resolve);
+    this.#started = this.#start(options.execArgv, resolve);
+    this.pid = this.#started?.child.pid ?? null;
+    if (this.#started !== null) this.#listen(this.#started, resolve);
   }
 
   get alive(): boolean {
@@ -64,19 +64,28 @@ export class ProcessLink implements PooledLink {
   }
 
   hold(): void {
-    this.#child.ref();
+    this.#started?.child.ref();
     this.#eachStream((stream) => stream.ref());
   }
 
   letGo(): void {
-    this.#child.unref();
+    this.#started?.child.unref();
     this.#eachStream((stream) => stream.unref());
   }
 
   post(message: ToCarrier): void {
-    if (message.type === "run") this.#mark = outputMark(message.job.taskId, message.job.attempt);
     const frame = encodeFrame(message);
-    if (this.#line.writable) this.#line.write(frame);
+    if (message.type === "run") {
+      this.#mark = outputMark(message.job.taskId, message.job.attempt);
+      // A line that was begun between two tasks is not continued by the second.
+      this.#lines = this.#newLines();
+      this.#marked.clear();
+    }
+    if (this.#started?.line.writable === true) this.#started.line.write(frame);
+  }
+
+  copies(value: unknown): boolean {
+    return canEncode(value);
   }
 
   warn(): void {
@@ -96,25 +105,54 @@ export class ProcessLink implements PooledLink {
     timer.cancel();
   }
 
-  #listen(gone: () => void): void {
+  /**
+   * What cannot be started ends like what dies: a moment later, when somebody listens. Node throws some of the reasons and
+   * emits the others; where no file descriptor is left it does so for a child that has no streams.
+   */
+  #start(execArgv: readonly string[], gone: () => void): Started | null {
+    const failed = (error: unknown): void => {
+      if (this.pid !== null) return;
+      this.#reason = `could not be started (${toError(error).message})`;
+      void this.#exited({ exitCode: null, signal: null }).then(gone);
+    };
+    try {
+      const child = spawn(process.execPath, [...execArgv, fileURLToPath(entryUrl(import.meta.url, "process-entry"))], {
+        stdio: ["ignore", "pipe", "pipe", "pipe"],
+        // A process group of its own: a signal to it reaches what the task has started.
+        detached: HAS_GROUPS,
+        env: { ...process.env, ...withoutInspector(process.env["NODE_OPTIONS"]) },
+      });
+      // Before anything else: without a listener the error would end this process.
+      child.once("error", failed);
+      return streamsOf(child);
+    } catch (error) {
+      queueMicrotask(() => failed(error));
+      return null;
+    }
+  }
+
+  #listen({ child, line, stdout, stderr }: Started, gone: () => void): void {
     // A child whose line cannot be read is ended like one that has closed it.
     const frames = new FrameReader(
       (message) => this.#receive(message as FromCarrier),
-      () => this.#line.destroy(),
+      () => {
+        this.#reason = SOMEBODY_WROTE;
+        line.destroy();
+        this.kill();
+      },
     );
-    this.#line.on("data", (piece: Buffer) => frames.add(piece));
-    this.#line.on("error", () => this.#line.destroy());
+    line.on("data", (piece: Buffer) => frames.add(piece));
+    line.on("error", () => line.destroy());
     // It has closed its line and may run on: that is no way to work.
-    this.#line.once("close", () => this.#endAfter(LEAVING_TAKES_AT_MOST_MS));
-    for (const stream of ["stdout", "stderr"] as const) {
+    line.once("close", () => this.#endAfter(LEAVING_TAKES_AT_MOST_MS));
+    for (const [name, stream] of [
+      ["stdout", stdout],
+      ["stderr", stderr],
+    ] as const) {
       const decoder = new StringDecoder("utf8");
-      this.#streams[stream].on("data", (piece: Buffer) => this.#lines[stream].add(decoder.write(piece)));
+      stream.on("data", (piece: Buffer) => this.#lines[name].add(decoder.write(piece)));
     }
-    this.#child.once("error", (error) => {
-      this.#spawnError = error;
-      if (this.pid === null) void this.#exited({ exitCode: null, signal: null }).then(gone);
-    });
-    this.#child.once("exit", (exitCode, signal) => void this.#exited({ exitCode, signal }).then(gone));
+    child.once("exit", (exitCode, signal) => void this.#exited({ exitCode, signal }).then(gone));
   }
 
   #receive(message: FromCarrier): void {
@@ -152,15 +190,13 @@ export class ProcessLink implements PooledLink {
     await this.#drain();
     this.#giveEnd();
     this.#flushOutput();
-    this.#line.destroy();
     this.#eachStream((stream) => stream.destroy());
-    const reason = this.#spawnError === null ? null : `could not be started (${this.#spawnError.message})`;
-    this.listener?.exited({ ...exit, reason });
+    this.listener?.exited({ ...exit, reason: this.#reason });
   }
 
   /** Until every stream has ended, or a moment: a process that left the group may hold one open. */
   async #drain(): Promise<void> {
-    const open = [this.#streams.stdout, this.#streams.stderr, this.#line].filter((stream) => !stream.readableEnded && !stream.destroyed);
+    const open = this.#streams().filter((stream) => !stream.readableEnded && !stream.destroyed);
     const { promise, resolve } = Promise.withResolvers<void>();
     let left = open.length;
     if (left === 0) return;
@@ -177,13 +213,17 @@ export class ProcessLink implements PooledLink {
 
   #endAfter(ms: number): void {
     if (!this.#alive) return;
-    const timer = this.#clock.setTimer(ms, () => this.kill());
+    const timer = this.#clock.setTimer(ms, () => {
+      this.#reason ??= LINE_CLOSED;
+      this.kill();
+    });
     void this.#gone.then(() => timer.cancel());
   }
 
   /** Only while the child is known to live: its number is its own until its exit has been seen. */
   #signal(signal: "SIGTERM" | "SIGKILL"): void {
-    if (this.#alive && this.pid !== null && this.#child.exitCode === null && this.#child.signalCode === null) signalGroup(this.pid, signal);
+    const child = this.#started?.child;
+    if (this.#alive && this.pid !== null && child?.exitCode === null && child.signalCode === null) signalGroup(this.pid, signal);
   }
 
   #newLines(): Readonly<Record<Stream, OutputLines>> {
@@ -207,6 +247,26 @@ export class ProcessLink implements PooledLink {
   }
 
   #eachStream(act: (stream: Socket) => void): void {
-    for (const stream of [this.#streams.stdout, this.#streams.stderr, this.#line]) if (stream instanceof Socket) act(stream);
+    for (const stream of this.#streams()) if (stream instanceof Socket) act(stream);
   }
+
+  #streams(): readonly Readable[] {
+    if (this.#started === null) return [];
+    const { stdout, stderr, line } = this.#started;
+    return [stdout, stderr, line];
+  }
+}
+
+/** `null`: Node had no file descriptor left for them, though its types promise them. */
+function streamsOf(child: ChildProcess): Started | null {
+  const { stdout, stderr } = child;
+  const stdio: readonly unknown[] | undefined = child.stdio;
+  const line = stdio?.[LINE_FD];
+  return stdout instanceof Socket && stderr instanceof Socket && line instanceof Socket ? { child, line, stdout, stderr } : null;
+}
+
+/** The inspector's port is this process's: a child would want the same, or wait for a debugger that never comes. */
+function withoutInspector(options: string | undefined): { readonly NODE_OPTIONS?: string } {
+  if (options === undefined) return {};
+  return { NODE_OPTIONS: options.replaceAll(/(?:^|\s)--(?:inspect|debug)[\w-]*(?:=\S*|\s+(?!-)\S+)?(?=\s|$)/g, "") };
 }

@@ -56,13 +56,20 @@ export class ProcessExecutor extends RemoteExecutor<ProcessLink> {
     return new ProcessLink(this.clock, { execArgv: this.#settings.execArgv });
   }
 
-  /** Children are started before they are needed, and load the modules while they wait. */
+  /**
+   * Children are started before they are needed, and load the modules while they wait. At best: what goes wrong here is
+   * no task's affair, least of all one that has just begun. It will be said when a child is needed.
+   */
   #standBy(): void {
     if (this.#known.length === 0) return;
-    while (!this.#closed && this.pool.idleCount < this.#settings.standby) {
-      const link = this.make();
-      link.post({ type: "load", tasks: this.#known });
-      this.pool.add(link);
+    try {
+      while (!this.#closed && this.pool.idleCount < this.#settings.standby) {
+        const link = this.make();
+        link.post({ type: "load", tasks: this.#known });
+        this.pool.add(link);
+      }
+    } catch {
+      // The next launch starts its own.
     }
   }
 }

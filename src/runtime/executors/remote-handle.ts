@@ -11,6 +11,9 @@ import { StopSequence } from "./stop-sequence.ts";
 /** A carrier that was killed and does not go (a thread caught in native code) is given up on after so long. */
 const KILL_TAKES_AT_MOST_MS = 2_000;
 
+/** Lines that say nothing of why a process has died: blank ones, frames of a stack, Node's version. */
+const NO_REASON = /^\s*(?:at .*|\}|Node\.js v.*)?$/;
+
 /** What a handle needs of its executor. */
 export interface RemoteCarrier {
   readonly link: CarrierLink;
@@ -42,6 +45,9 @@ export class RemoteHandle implements ExecutionHandle, CarrierListener {
   #pauses = 0;
   /** We have sent a signal or killed it: its end is our doing. */
   #forced = false;
+  #stopAsked = false;
+  /** What it last said on stderr: where nothing ran, the reason is there. */
+  #lastWords: string | null = null;
   #killTimer: Timer | null = null;
 
   constructor(clock: Clock, request: LaunchRequest, carrier: RemoteCarrier) {
@@ -89,7 +95,9 @@ export class RemoteHandle implements ExecutionHandle, CarrierListener {
   }
 
   stop(request: StopRequest): void {
-    if (this.#state === "going") this.#stop.request(request);
+    if (this.#state !== "going") return;
+    this.#stopAsked = true;
+    this.#stop.request(request);
   }
 
   message(message: FromCarrier): void {
@@ -123,6 +131,7 @@ export class RemoteHandle implements ExecutionHandle, CarrierListener {
         reports.emit(message.kind, message.payload);
         return;
       case "output":
+        if (message.stream === "stderr" && !this.#began && !NO_REASON.test(message.text)) this.#lastWords = message.text;
         reports.emit(message.stream, message.text);
         return;
       case "save":
@@ -155,7 +164,9 @@ export class RemoteHandle implements ExecutionHandle, CarrierListener {
   #ended(end: JobEnd): void {
     // Killed already: the verdict is the kill's, whatever still comes through. Source §13.4.
     if (this.#state !== "going") return;
-    this.#carrier.giveBack();
+    // A signal may still be on its way to it, or what the task left behind still runs: that must not reach the next one.
+    if (this.#forced || this.#stopAsked || end.leftovers === true) this.#carrier.discard();
+    else this.#carrier.giveBack();
     this.#finish(end.type === "returned" ? end : { type: "threw", error: reviveError(end.error), noticed: end.noticed });
   }
 
@@ -205,7 +216,8 @@ export class RemoteHandle implements ExecutionHandle, CarrierListener {
 
   #death({ exitCode, signal, reason }: CarrierExit): Failure {
     const how = reason ?? (signal === null ? `exited with code ${exitCode ?? "unknown"}` : `was ended by ${signal}`);
-    const extent = this.#began ? "the outcome is unknown, side effects are possible" : "nothing ran";
+    const nothingRan = this.#lastWords === null ? "nothing ran" : `nothing ran; its last line on stderr: ${this.#lastWords}`;
+    const extent = this.#began ? "the outcome is unknown, side effects are possible" : nothingRan;
     const message = `the ${this.#carrier.word} ${how} without an outcome: ${extent}`;
     return createFailure({ kind: "nonzero_exit", message, exitCode, signal, retryable: true });
   }

@@ -22,8 +22,9 @@ const carrier = new Carrier(systemClock, { post, inbox, retire: () => port.close
 port.on("message", (message: ToCarrier) => carrier.receive(message));
 watchStrays();
 
-/** A flood waits here for its supervisor to read, instead of growing in memory there. */
+/** What an attempt that has ended here prints late is nobody's. A flood waits here for its supervisor to read, instead of growing in memory there. */
 function print(stream: "stdout" | "stderr", text: string): void {
+  if (carrier.hearsEarlier) return;
   post({ type: "output", stream, text });
   printed = (printed + text.length) | 0;
   for (let taken = Atomics.load(counter, TAKEN); ((printed - taken) | 0) > MOST_UNREAD_CHARS; taken = Atomics.load(counter, TAKEN))

@@ -64,6 +64,8 @@ export class ThreadLink implements PooledLink {
 
   post(message: ToCarrier): void {
     this.#port.postMessage(message);
+    // A line that was begun between two tasks is not continued by the second.
+    if (message.type === "run") this.#output = this.#newOutput();
     Atomics.add(this.#counter, SENT, 1);
     Atomics.notify(this.#counter, SENT);
   }
