@@ -1,8 +1,9 @@
 import type { TaskEvent } from "../core/events.ts";
 import { checkOneOf } from "../core/options.ts";
 import type { TaskSnapshot } from "../core/snapshot.ts";
+import { isRunTerminal } from "../core/run.ts";
 import { isTerminal } from "../core/transitions.ts";
-import { VERBS } from "../core/verbs.ts";
+import { VERBS, verbCell } from "../core/verbs.ts";
 import type { Verb, VerbAnswer } from "../core/verbs.ts";
 import type { Cell } from "../runtime/cell.ts";
 import type { Engine } from "../runtime/engine.ts";
@@ -83,11 +84,18 @@ export class TaskControls {
   async can(taskId: string, verb: Verb): Promise<VerbAnswer> {
     checkOneOf(verb, VERBS, "can: verb");
     const snapshot = this.#engine.cell(taskId)?.snapshot ?? (await this.#engine.get(taskId));
-    if (verb === "retry" && isTerminal(snapshot.status) && snapshot.pipelineRunId !== null && this.#engine.run(snapshot.pipelineRunId) === undefined) {
+    const isRevival = verb === "retry" || verb === "reset";
+    if (isRevival && verbCell(snapshot, verb).effect === "moves" && isTerminal(snapshot.status) && this.#hasEnded(snapshot.pipelineRunId)) {
       return { allowed: false, reason: "the run it belongs to has ended" };
     }
     const supportsPause = this.#engine.executors.get(this.#definitionOf(snapshot.name, null).executor)?.supports.pause ?? false;
     return this.#engine.control.can(snapshot, verb, supportsPause);
+  }
+
+  #hasEnded(runId: string | null): boolean {
+    if (runId === null) return false;
+    const driver = this.#engine.run(runId);
+    return driver === undefined || isRunTerminal(driver.run.status);
   }
 
   eventsOf(taskId: string, options: unknown): AsyncGenerator<TaskEvent, void, undefined> {

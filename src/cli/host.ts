@@ -36,9 +36,14 @@ export function processHost(): Host {
   const { stdout, stderr, env } = process;
   const listeners = new Set<(signal: string) => void>();
   const hold = holdSignals(listeners);
+  const stage = new Stage();
   // The first word counts: what is finished while the process is made to leave does not change it.
   let leavesWith: number | null = null;
-  watchExit(() => leavesWith);
+  let isInHaste = false;
+  watchExit(
+    () => leavesWith ?? stage.exitCode,
+    () => isInHaste || stdout.destroyed || stdout.writableLength === 0,
+  );
   return {
     stdout,
     stderr,
@@ -48,7 +53,7 @@ export function processHost(): Host {
       return userName();
     },
     loadLimitMs: 30_000,
-    stage: new Stage(),
+    stage,
     onSignal(listener) {
       listeners.add(listener);
       hold();
@@ -60,7 +65,10 @@ export function processHost(): Host {
       return () => void process.off("uncaughtException", listener);
     },
     leaveSoon: (exitCode, { lingers }) => leaveSoon([stdout, stderr], (leavesWith ??= exitCode), lingers),
-    leaveNow: (exitCode) => leaveNow([stdout, stderr], (leavesWith ??= exitCode)),
+    leaveNow(exitCode) {
+      isInHaste = true;
+      leaveNow([stdout, stderr], (leavesWith ??= exitCode));
+    },
   };
 }
 

@@ -68,6 +68,19 @@ export function reopenNode(state: RunState, node: number): void {
   moveNode(state, node, "released");
 }
 
+/**
+ * A node that waits is put into the caller's hands (reset, or forced back to the start): its join neither lets it go nor
+ * ends it any more. Nothing happens to a node that does not wait.
+ */
+export function takeNode(state: RunState, node: number): void {
+  if (standingOf(state, node) === "waiting") moveNode(state, node, "released");
+}
+
+/** A node in the caller's hands waits for its join again: the next end above it decides. Nothing happens to one that is not. */
+export function returnNode(state: RunState, node: number): void {
+  if (standingOf(state, node) === "released") moveNode(state, node, "waiting");
+}
+
 function withDescendants(state: RunState, nodes: ReadonlySet<number>): ReadonlySet<number> {
   const reached = new Set(nodes);
   // A set that grows while it is walked is its own queue.

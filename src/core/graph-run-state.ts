@@ -15,7 +15,7 @@ type NodeState = { standing: Standing } & { -readonly [Field in keyof UpstreamTa
 
 /**
  * How far a run has come. It belongs to one driver and is changed by `beginRun`, `advance`, `reviveNodes`,
- * `reopenNode` and `closeRun` alone: a copy per step would cost a scan of the graph. Read it through
+ * `reopenNode`, `takeNode`, `returnNode` and `closeRun` alone: a copy per step would cost a scan of the graph. Read it through
  * `standingOf`, `countsOf`, `openNodes`, `isClosing` and `verdictOf`.
  */
 export interface RunState {

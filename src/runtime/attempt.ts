@@ -43,6 +43,8 @@ export class Attempt implements CarrierReports, LiveAttempt {
   readonly times: { -readonly [Key in keyof AttemptTimes]: AttemptTimes[Key] } = { ...NO_TIMES };
   /** The timeout that has asked the body to end. */
   timeout: FiredTimeout | null = null;
+  /** When its body was given up on or taken from its task. */
+  orphanedAt: number | null = null;
   readonly #parts: AttemptParts;
   readonly #executor: Executor;
   #handle: ExecutionHandle | null = null;
@@ -64,6 +66,10 @@ export class Attempt implements CarrierReports, LiveAttempt {
     if (timeout.startMs !== null || timeout.attemptMs !== null || timeout.idleMs !== null) {
       this.#deadlines = new Deadlines(parts.clock, timeout, (scope) => this.#timedOut(scope));
     }
+  }
+
+  get executor(): string {
+    return this.#executor.kind;
   }
 
   /** Is the body on its carrier, and the carrier there? */
@@ -113,6 +119,8 @@ export class Attempt implements CarrierReports, LiveAttempt {
 
   detach(graceMs: number, message: string): void {
     this.stop(graceMs, message);
+    // First: what the body had done and not said yet must not reach the row that is no longer its own.
+    this.#over = true;
     this.#end();
     this.#parts.detached(this);
     // Never launched: then its end is now.
@@ -278,6 +286,7 @@ export class Attempt implements CarrierReports, LiveAttempt {
   }
 
   #sendProgress(progress: Progress): void {
+    if (this.#over) return;
     this.#parts.touch(this.cell, progress);
     this.#publish({ type: "ProgressUpdated", ...this.#head("progress"), progress });
   }

@@ -12,12 +12,14 @@ export interface CellWatcher {
 
 /** A node's place in the run that drives it. */
 export interface NodePlace {
-  /** A person revives the node: refused where its run has ended, else what tells the run, once the node is revived. */
+  /** A person takes the node into their hands: refused where its run has ended, else what tells the run, once that is done. */
   reopen(cell: Cell, verb: string): () => void;
+  /** `start` by hand: queued with its arguments worked out anew, or blocked while its dependencies are open. */
+  start(cell: Cell, by: By): void;
   /** Called once the node has reached a terminal status, stored or not. */
   ended(cell: Cell): void;
-  /** Are its dependencies met as things stand? */
-  depsMet(): boolean;
+  /** Its arguments as its upstreams stand now; `undefined`: they are no function. */
+  args(): readonly unknown[] | undefined;
   /** The value of an upstream of this node. */
   upstream(name: string): Promise<unknown>;
 }
@@ -58,7 +60,7 @@ export class Cell {
   error: unknown;
   /** Its last body was given up on while it was to stop: whoever asked for that does not want another attempt. */
   lostInStop = false;
-  /** It was forced back to the queue and waits until the body that it was taken from has ended. */
+  /** It was forced back to the start and is not begun until the body that it was taken from has ended. */
   waitsForBody = false;
   /** Writes decided and not yet stored. */
   unstored = 0;

@@ -1,4 +1,4 @@
-import { CarrierAbandoned, Deadlock, InvalidTransition } from "../core/errors.ts";
+import { CarrierAbandoned, ConfigurationError, Deadlock, InvalidTransition } from "../core/errors.ts";
 import type { TaskError } from "../core/errors.ts";
 import type { By, GivenOutcome, LifecycleEvent } from "../core/lifecycle-events.ts";
 import { DEFAULTS } from "../core/policies/timeout.ts";
@@ -8,7 +8,7 @@ import { isTerminal } from "../core/transitions.ts";
 import { allowedVerbs, canVerb, verbCell } from "../core/verbs.ts";
 import type { Verb, VerbAnswer } from "../core/verbs.ts";
 import type { Cell } from "./cell.ts";
-import type { Lifecycle } from "./lifecycle.ts";
+import type { Along, Lifecycle } from "./lifecycle.ts";
 import { taskScope } from "./task-scope.ts";
 
 /** What a verb does beside the step: `effect` resolves when it has taken hold and is stored. */
@@ -35,7 +35,7 @@ export class Control {
     if (verb === "pause" && !supportsPause && verbCell(snapshot, verb).effect === "moves" && snapshot.status !== "queued" && snapshot.status !== "retry_wait") {
       return { allowed: false, reason: INLINE_PAUSE };
     }
-    if ((verb === "retry" || verb === "reset") && snapshot.abandonedBy !== null && isTerminal(snapshot.status)) {
+    if ((verb === "retry" || verb === "reset") && snapshot.abandonedBy !== null && verbCell(snapshot, verb).effect === "moves") {
       return { allowed: false, reason: new CarrierAbandoned(snapshot.taskId, verb).message };
     }
     return canVerb(snapshot, verb);
@@ -43,9 +43,10 @@ export class Control {
 
   /** `start`: looks at the dependencies of a task that was reset. */
   async start(cell: Cell, { by }: VerbOptions): Promise<TaskSnapshot> {
-    const depsOpen = cell.place !== null && !cell.place.depsMet();
-    const waits = depsOpen && cell.snapshot.status === "blocked";
-    if (this.#moves(cell, "start") && !waits) this.#apply(cell, { type: "start", depsOpen, ...by });
+    if (this.#moves(cell, "start")) {
+      if (cell.place === null) this.#apply(cell, { type: "start", depsOpen: false, ...by });
+      else cell.place.start(cell, by);
+    }
     return await storedNow(cell);
   }
 
@@ -91,7 +92,7 @@ export class Control {
     refuseSelf(cell, "retry");
     if (this.#moves(cell, "retry")) {
       const reopened = isTerminal(cell.snapshot.status) ? cell.place?.reopen(cell, "retry") : undefined;
-      this.#apply(cell, { type: "retry", force, ...by });
+      this.#again(cell, { type: "retry", force, ...by });
       reopened?.();
     }
     return await storedNow(cell);
@@ -107,8 +108,9 @@ export class Control {
   async reset(cell: Cell, { by, force = false }: VerbOptions): Promise<TaskSnapshot> {
     refuseSelf(cell, "reset");
     if (this.#moves(cell, "reset")) {
-      const reopened = isTerminal(cell.snapshot.status) ? cell.place?.reopen(cell, "reset") : undefined;
-      this.#apply(cell, { type: "reset", force, ...by });
+      const reopened = cell.place?.reopen(cell, "reset");
+      this.#again(cell, { type: "reset", force, ...by });
+      cell.saved = undefined;
       reopened?.();
     }
     return await storedNow(cell);
@@ -117,10 +119,10 @@ export class Control {
   /** The escape hatch. A live body is told to end, and what it still says is only for the record. Source §3.1. */
   async force(cell: Cell, to: TaskStatus, { by, force = false, outcome }: VerbOptions & { readonly outcome: GivenOutcome | undefined }): Promise<TaskSnapshot> {
     const { attempt } = cell;
-    const reopened = isTerminal(cell.snapshot.status) && !isTerminal(to) ? cell.place?.reopen(cell, "force") : undefined;
-    // Before the step: the queue must know that a body is still in the way.
-    cell.waitsForBody = attempt !== null && to === "queued";
-    this.#apply(cell, { type: "force", to, force, ...(outcome === undefined ? {} : { outcome }), ...by });
+    const reopened = to === "pending" || to === "queued" ? cell.place?.reopen(cell, "force") : undefined;
+    const event: LifecycleEvent = { type: "force", to, force, ...(outcome === undefined ? {} : { outcome }), ...by };
+    this.#again(cell, event, attempt !== null && !isTerminal(to));
+    cell.error = undefined;
     reopened?.();
     attempt?.detach(DEFAULTS.stopGraceMs, `task ${cell.taskId} was forced to ${to} by ${by.actor ?? "system"}`);
     return await storedNow(cell);
@@ -132,9 +134,27 @@ export class Control {
     return answer.effect === "moves";
   }
 
-  #apply(cell: Cell, event: LifecycleEvent): void {
-    const refused: TaskError | null = this.#lifecycle.apply(cell, event);
+  #apply(cell: Cell, event: LifecycleEvent, along: Along = {}): void {
+    const refused: TaskError | null = this.#lifecycle.apply(cell, event, along);
     if (refused !== null) throw refused;
+  }
+
+  /** Applies what leads back to the start: at once, or held back while the body that it was taken from still runs. */
+  #again(cell: Cell, event: LifecycleEvent & { readonly type: "retry" | "reset" | "force" }, waitsForBody = false): void {
+    const { waitsForBody: waited, args } = cell;
+    const isQueued = event.type === "retry" || (event.type === "force" && event.to === "queued");
+    // A node that was never let go has no arguments yet.
+    const worked = isQueued && args === undefined ? workedOut(cell, event.type) : undefined;
+    // Before the step: the queue must know that a body is still in the way.
+    cell.waitsForBody = waitsForBody;
+    cell.args = worked ?? args;
+    try {
+      this.#apply(cell, event, worked === undefined ? {} : { args: worked });
+    } catch (refused) {
+      cell.waitsForBody = waited;
+      cell.args = args;
+      throw refused;
+    }
   }
 }
 
@@ -143,6 +163,15 @@ const INLINE_PAUSE = "it runs inline, in its caller's own await, and cannot be p
 function refusal(cell: Cell, verb: Verb, hint: string | undefined): InvalidTransition {
   const detail = { taskId: cell.taskId, current: cell.snapshot.status, requested: verb, allowed: allowedVerbs(cell.snapshot) };
   return new InvalidTransition(hint === undefined ? detail : { ...detail, hint });
+}
+
+function workedOut(cell: Cell, verb: string): readonly unknown[] | undefined {
+  try {
+    return cell.place?.args();
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ConfigurationError(`${verb}: the arguments of task ${cell.taskId} cannot be worked out as its upstreams stand: ${why}`, { cause: error });
+  }
 }
 
 function stopMessage(snapshot: TaskSnapshot, by: By): string {

@@ -308,12 +308,12 @@ export class Engine {
   }
 
   get orphans(): readonly Orphan[] {
-    return [...this.#supervisor.orphans].map(({ cell, number }) => ({
+    return [...this.#supervisor.orphans].map(({ cell, number, executor, orphanedAt }) => ({
       taskId: cell.taskId,
       name: cell.snapshot.name,
       attempt: number,
-      executor: cell.snapshot.executor ?? "",
-      since: cell.snapshot.endedAt ?? 0,
+      executor,
+      since: orphanedAt ?? this.clock.now(),
     }));
   }
 
@@ -336,7 +336,7 @@ export class Engine {
     const open = [...this.#lifecycle.cells.values()].filter((cell) => !isTerminal(cell.snapshot.status));
     const ending = open.filter((cell) => holdsSlot(cell.snapshot) || !durability);
     for (const cell of ending) this.control.haltNow(cell, holdsSlot(cell.snapshot) ? "stop" : "cancel", { by: CLOSING, graceMs });
-    await this.#written(ending, graceMs + CLOSING_PATIENCE_MS);
+    await this.#written(ending, this.#supervisor.dismiss(graceMs), graceMs + CLOSING_PATIENCE_MS);
     this.#journal.close();
     this.#dismiss(new ControllerClosed("the controller has closed: this has not ended, and nobody drives it here any more."));
     this.#supervisor.close();
@@ -347,12 +347,12 @@ export class Engine {
     await this.store.close();
   }
 
-  /** Waits until these have ended and all is stored; not for ever, since the store may be gone. */
-  async #written(ending: readonly Cell[], withinMs: number): Promise<void> {
+  /** Waits until these have ended, what was forced away has left, and all is stored; not for ever, since the store may be gone. */
+  async #written(ending: readonly Cell[], dismissed: Promise<void>, withinMs: number): Promise<void> {
     const { promise: timeIsUp, resolve } = Promise.withResolvers<void>();
     const timer = this.clock.setTimer(withinMs, resolve);
     const ended = Promise.allSettled(ending.map(async (cell) => await until(cell, (stored) => isTerminal(stored.status))));
-    await Promise.race([ended.then(async () => await this.#journal.drained()), timeIsUp]);
+    await Promise.race([Promise.all([ended, dismissed]).then(async () => await this.#journal.drained()), timeIsUp]);
     timer.cancel();
   }
 

@@ -7,7 +7,7 @@ import { at } from "../core/graph-at.ts";
 import { advance, beginRun } from "../core/graph-advance.ts";
 import type { Action, EndAction } from "../core/graph-advance.ts";
 import { nodeIndex } from "../core/graph.ts";
-import { reopenNode } from "../core/graph-revive.ts";
+import { reopenNode, returnNode, takeNode } from "../core/graph-revive.ts";
 import { closeRun, createRunState } from "../core/graph-run-state.ts";
 import type { RunState } from "../core/graph-run-state.ts";
 import { isList } from "../core/options.ts";
@@ -85,7 +85,8 @@ export class PipelineDriver {
       ended: (cell) => this.#nodeEnded(node, cell),
       upstream: async (name) => this.#valueOf(this.#upstreamIndex(node, name)),
       reopen: (cell, verb) => this.#reopen(node, cell, verb),
-      depsMet: () => judgeJoin(at(this.plan.graph.nodes, node).join, at(this.#state.nodes, node)) === "ready",
+      start: (cell, by) => this.#start(node, cell, by),
+      args: () => this.#args(node),
     };
   }
 
@@ -216,6 +217,25 @@ export class PipelineDriver {
     }
   }
 
+  /** A person starts a node that is in their hands: as if its turn had come, but without its condition. */
+  #start(node: number, cell: Cell, by: By): void {
+    const { lifecycle } = this.#parts;
+    if (judgeJoin(at(this.plan.graph.nodes, node).join, at(this.#state.nodes, node)) !== "ready") {
+      if (cell.snapshot.status === "pending") lifecycle.must(cell, { type: "start", depsOpen: true, ...by });
+      returnNode(this.#state, node);
+      return;
+    }
+    let args: readonly unknown[] | undefined;
+    try {
+      args = this.#args(node);
+    } catch (error) {
+      this.#failUnstarted(cell, error);
+      return;
+    }
+    cell.args = args ?? cell.args;
+    lifecycle.must(cell, { type: "start", depsOpen: false, ...by }, args === undefined ? {} : { args });
+  }
+
   /** It fails by itself, takes no slot and is not retried. */
   #failUnstarted(cell: Cell, error: unknown): void {
     const { lifecycle, owner } = this.#parts;
@@ -229,14 +249,22 @@ export class PipelineDriver {
   }
 
   #decide(node: number): Decision {
-    const { when, args } = at(this.plan.nodes, node);
-    const up = (upstream: unknown): unknown => this.#valueOf(this.#upstreamIndex(node, nodeName(upstream)));
+    const { when } = at(this.plan.nodes, node);
     try {
-      if (when !== null && !checkedCondition(when(up))) return { type: "skip" };
-      return { type: "run", args: typeof args === "function" ? checkedArgs(args(up)) : undefined };
+      if (when !== null && !checkedCondition(when(this.#up(node)))) return { type: "skip" };
+      return { type: "run", args: this.#args(node) };
     } catch (error) {
       return { type: "fail", error };
     }
+  }
+
+  #args(node: number): readonly unknown[] | undefined {
+    const { args } = at(this.plan.nodes, node);
+    return typeof args === "function" ? checkedArgs(args(this.#up(node))) : undefined;
+  }
+
+  #up(node: number): (upstream: unknown) => unknown {
+    return (upstream) => this.#valueOf(this.#upstreamIndex(node, nodeName(upstream)));
   }
 
   #end(action: EndAction): void {
@@ -281,7 +309,10 @@ export class PipelineDriver {
         hint: "the run it belongs to has ended",
       });
     }
-    return () => reopenNode(this.#state, node);
+    return () => {
+      reopenNode(this.#state, node);
+      void takeNode;
+    };
   }
 
   #step(to: RunStatus, patch: Partial<RunSnapshot>, by: By): void {

@@ -51,6 +51,9 @@ export class Supervisor {
   readonly #parts: SupervisorParts;
   readonly #attemptParts: AttemptParts;
   readonly #orphans = new Set<Attempt>();
+  /** Those that were forced away and are still inside their grace. */
+  readonly #leaving = new Set<Attempt>();
+  #allLeft: (() => void) | null = null;
   #events = 0;
   #closed = false;
   #beatTimer: Timer | null = null;
@@ -99,6 +102,15 @@ export class Supervisor {
     this.#record(taskId, { code: "loop_stalled", message: `"${name ?? ""}" has blocked the event loop${where}. ${advice}` });
   }
 
+  /** Bodies that were forced away have at most so long from now on; resolves when each has ended or was given up on. */
+  async dismiss(graceMs: number): Promise<void> {
+    if (this.#leaving.size === 0) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#allLeft = resolve;
+    for (const attempt of this.#leaving) attempt.stop(graceMs, "the controller closes");
+    await promise;
+  }
+
   /** No more beats, and nothing runs again by itself: the controller closes. */
   close(): void {
     this.#closed = true;
@@ -115,13 +127,16 @@ export class Supervisor {
     }
     const executor = this.#parts.executors.get(cell.definition.executor);
     if (executor === undefined) throw new ConfigurationError(`there is no executor "${cell.definition.executor}".`);
-    const refused = lifecycle.apply(cell, { type: "dispatch", owner, executor: executor.kind }, { stored: (problem) => this.#launch(cell, problem) });
+    let attempt: Attempt | null = null;
+    // Only this one: forced away meanwhile, another may have taken its place, whose own start is not stored yet.
+    const stored = (problem: Error | null): void => (attempt === null ? undefined : this.#launch(attempt, problem));
+    const refused = lifecycle.apply(cell, { type: "dispatch", owner, executor: executor.kind }, { stored });
     if (refused !== null) {
       scheduler.release(taskId);
       logger.error("a queued task could not be begun", { taskId, problem: refused.message });
       return;
     }
-    cell.attempt = new Attempt(this.#attemptParts, cell, executor);
+    attempt = cell.attempt = new Attempt(this.#attemptParts, cell, executor);
   }
 
   /** The backoff of a task has ended and no slot is free: it waits in the queue like any other. */
@@ -130,9 +145,9 @@ export class Supervisor {
     if (cell !== undefined) this.#parts.lifecycle.must(cell, { type: "backoffElapsed" });
   }
 
-  #launch(cell: Cell, problem: Error | null): void {
-    const { attempt } = cell;
-    if (attempt === null || attempt.number !== cell.snapshot.attempt || !holdsSlot(cell.snapshot)) return;
+  #launch(attempt: Attempt, problem: Error | null): void {
+    const { cell } = attempt;
+    if (cell.attempt !== attempt || !holdsSlot(cell.snapshot)) return;
     if (problem !== null) {
       attempt.abort(problem);
       return;
@@ -166,7 +181,7 @@ export class Supervisor {
     this.#unwatchBeat(attempt);
     const { status, requestedAction } = cell.snapshot;
     if (settlement.type === "abandoned") {
-      this.#orphans.add(attempt);
+      this.#orphan(attempt);
       cell.lostInStop = status === "stopping";
     } else {
       this.#unwatchLoop(attempt);
@@ -177,8 +192,14 @@ export class Supervisor {
 
   #detached(attempt: Attempt): void {
     this.#unwatchBeat(attempt);
-    this.#orphans.add(attempt);
+    this.#orphan(attempt);
+    this.#leaving.add(attempt);
     attempt.cell.attempt = null;
+  }
+
+  #orphan(attempt: Attempt): void {
+    this.#orphans.add(attempt);
+    attempt.orphanedAt = this.#parts.clock.now();
   }
 
   #conclude(cell: Cell, verdict: Verdict, timeout: FiredTimeout | null): void {
@@ -217,6 +238,7 @@ export class Supervisor {
 
   /** An abandoned body has ended after all: that is recorded, and changes nothing else. Source §13.4. */
   #late(attempt: Attempt, settlement: Settlement): void {
+    if (this.#leaving.delete(attempt) && this.#leaving.size === 0) this.#allLeft?.();
     if (settlement.type === "abandoned") return;
     this.#orphans.delete(attempt);
     this.#unwatchLoop(attempt);
@@ -240,8 +262,8 @@ export class Supervisor {
 
   /** A lost task may run again by itself once no body of it runs, where its policy says so and attempts are left. */
   #retriesLost({ snapshot, definition, lostInStop }: Cell): boolean {
-    const { status, attempt, maxAttempts } = snapshot;
-    return !this.#closed && status === "lost" && !lostInStop && definition.retry.retryLost && attempt < maxAttempts;
+    const { status, attempt, maxAttempts, overridden } = snapshot;
+    return !this.#closed && status === "lost" && !overridden && !lostInStop && definition.retry.retryLost && attempt < maxAttempts;
   }
 
   #retryLost(cell: Cell, warning: Parameters<Lifecycle["warn"]>[1]): void {

@@ -1,3 +1,4 @@
+/* oxlint-disable typescript/no-misused-promises, unicorn/no-thenable -- hostile on purpose: that is what is tested here */
 import { describe, expect, test } from "vitest";
 import { constant, Controller, runTask, task } from "../../src/index.ts";
 import type { TaskEvent } from "../../src/index.ts";
@@ -93,7 +94,7 @@ test.each([
     }),
   ],
 ])("a returned promise with %s fails its task and nothing else", async (_what, extra) => {
-  const returns = task({ name: "returns" }, async () => await 1);
+  const returns = task({ name: "returns" }, async () => 1);
   const hostile = { ...returns, run: () => Object.defineProperties(Promise.resolve(1), Object.getOwnPropertyDescriptors(extra)) };
   const { clock, controller } = await opened({ tasks: [hostile] });
   const handle = await controller.submit("returns");

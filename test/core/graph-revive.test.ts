@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { InternalError } from "../../src/core/errors.ts";
 import { advance, beginRun } from "../../src/core/graph-advance.ts";
-import { reopenNode, reviveNodes, revivableNodes } from "../../src/core/graph-revive.ts";
+import { reopenNode, returnNode, reviveNodes, revivableNodes, takeNode } from "../../src/core/graph-revive.ts";
 import { closeRun, countsOf, createRunState, standingOf } from "../../src/core/graph-run-state.ts";
 import type { RunState, Standing } from "../../src/core/graph-run-state.ts";
 import { buildGraph } from "../../src/core/graph.ts";
@@ -142,5 +142,23 @@ describe("reopenNode", () => {
     const state = ended(CHAIN, ["waiting", "waiting", "waiting", "waiting"]);
     reopenNode(state, 1);
     expect(standingOf(state, 1)).toBe("waiting");
+  });
+});
+
+describe("takeNode and returnNode", () => {
+  it("keep a waiting node out of its join's reach, and give it back", () => {
+    const state = ended([node("a"), node("b"), node("c", ["a", "b"])], ["released", "released", "waiting"], allSettled());
+    takeNode(state, 2);
+    expect(advance(state, { node: 0, outcome: "failed" }).actions).toEqual([]);
+    returnNode(state, 2);
+    expect(standingOf(state, 2)).toBe("waiting");
+    expect(advance(state, { node: 1, outcome: "succeeded" }).actions).toMatchObject([{ type: "end", node: 2 }, { type: "verdict" }]);
+  });
+
+  it("leave a node that has ended as it is", () => {
+    const state = ended([node("a"), node("b")], ["failed", "released"]);
+    takeNode(state, 0);
+    returnNode(state, 0);
+    expect(standingOf(state, 0)).toBe("failed");
   });
 });

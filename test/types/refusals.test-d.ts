@@ -148,6 +148,26 @@ export async function controllers(controller: Controller): Promise<void> {
   await controller.stop("id", { grace: "10 seconds" });
   // @ts-expect-error a pause has no grace
   await controller.pause("id", { grace: "10s" });
+  // @ts-expect-error skip has no force
+  await controller.skip("id", { force: true });
+  // @ts-expect-error a person has a name
+  await controller.skip("id", { actor: 7 });
+  // @ts-expect-error reset needs its options
+  await controller.reset("id");
+  // @ts-expect-error it must be meant
+  await controller.reset("id", {});
+  // @ts-expect-error it must be meant
+  await controller.reset("id", { confirm: false });
+  // @ts-expect-error a reset gives no outcome
+  await controller.reset("id", { confirm: true, outcome: 1 });
+  // @ts-expect-error who and why are required
+  await controller.forceTransition("id", "failed");
+  // @ts-expect-error why is required
+  await controller.forceTransition("id", "failed", { actor: "ada" });
+  // @ts-expect-error who is required
+  await controller.forceTransition("id", "failed", { reason: "because" });
+  // @ts-expect-error no such status
+  await controller.forceTransition("id", "finished", { actor: "ada", reason: "because" });
   // @ts-expect-error the task takes an argument
   await runTask(count);
   // @ts-expect-error wrong type of an argument

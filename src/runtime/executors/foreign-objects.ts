@@ -11,9 +11,11 @@ export function refuseForeign(message: unknown): void {
     const value = open.pop();
     if (typeof value !== "object" || value === null || seen.has(value)) continue;
     seen.add(value);
-    if (value instanceof Blob) throw refusal("Blob");
-    if (value instanceof WebAssembly.Module) throw refusal("WebAssembly.Module");
-    hasInstances ||= !isOfTheLanguage(value);
+    if (!isOfTheLanguage(value)) {
+      hasInstances = true;
+      if (value instanceof Blob) throw refusal("Blob");
+      if (Object.prototype.toString.call(value) === "[object WebAssembly.Module]") throw refusal("WebAssembly.Module");
+    }
     addParts(value, open);
   }
   // An instance of some class: the structured clone knows whether it may leave.

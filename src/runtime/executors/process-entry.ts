@@ -62,7 +62,8 @@ function waitForReader(): void {
 
 /** A child that is used again: what an attempt before this one prints late must not be taken for this one's. */
 function silenceEarlier(stream: NodeJS.WriteStream): void {
-  const { write } = stream;
+  const write: unknown = Reflect.get(stream, "write");
+  if (typeof write !== "function") return;
   stream.write = (chunk: string | Uint8Array, encoding?: unknown, done?: unknown): boolean => {
     if (!carrier.hearsEarlier) return Boolean(Reflect.apply(write, stream, [chunk, encoding, done]));
     const callback = typeof encoding === "function" ? encoding : done;

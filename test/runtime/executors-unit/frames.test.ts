@@ -1,3 +1,4 @@
+import { createSecretKey } from "node:crypto";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { encodeFrame, FrameReader } from "../../../src/runtime/executors/frames.ts";
@@ -6,6 +7,11 @@ interface Read {
   readonly messages: unknown[];
   readonly reader: FrameReader;
   broken: number;
+}
+
+function wasmModule(): unknown {
+  const { Module } = Reflect.get(globalThis, "WebAssembly") as { readonly Module: new (bytes: Uint8Array) => object };
+  return new Module(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0));
 }
 
 function reading(): Read {
@@ -59,19 +65,48 @@ describe("what cannot be copied", () => {
     ["a function", { rows: [() => 1] }],
     ["a symbol", Symbol("s")],
     ["a promise", { later: Promise.resolve() }],
+    ["shared memory", { memory: new SharedArrayBuffer(8) }],
+    ["a key", [createSecretKey(Buffer.from("secret"))]],
+    ["a Blob", new Map([["blob", new Blob(["text"])]])],
+    ["a File", new Set([new File(["text"], "name")])],
+    ["a WebAssembly module", { module: wasmModule() }],
+    ["a URL", { url: new URL("https://example.org") }],
   ])("%s throws before anything is sent", (_what, message) => {
     expect(() => encodeFrame(message)).toThrow(expect.objectContaining({ name: expect.stringMatching(/DataCloneError|Error/) }));
   });
+});
+
+test("a frame's memory is its own: it can be transferred", () => {
+  const frame = encodeFrame({ type: "beat" });
+  expect(frame.buffer.byteLength).toBe(frame.length);
+});
+
+test("instances of one's own classes go as the plain objects that the structured clone makes of them", () => {
+  class Row {
+    readonly id = 7;
+  }
+  const read = reading();
+  read.reader.add(encodeFrame([new Row(), new RangeError("too far")]));
+  expect(read.messages).toEqual([[{ id: 7 }, new RangeError("too far")]]);
 });
 
 describe("what is no frame", () => {
   test("is said once, and nothing that follows is read", () => {
     const read = reading();
     read.reader.add(encodeFrame("first"));
-    read.reader.add(Buffer.concat([Buffer.of(4, 0, 0, 0), Buffer.from("echo")]));
+    const spoilt = encodeFrame("echo");
+    spoilt.fill(0xff, 8);
+    read.reader.add(spoilt);
     read.reader.add(encodeFrame("second"));
     expect(read.messages).toEqual(["first"]);
     expect(read.broken).toBe(1);
+  });
+
+  test.each([["hello\n"], ["h"], ["\u0000\u0000\u0000\u0000"]])("is known at once, without waiting for more: %j", (written) => {
+    const read = reading();
+    read.reader.add(encodeFrame("first"));
+    read.reader.add(Buffer.from(written));
+    expect(read).toMatchObject({ messages: ["first"], broken: 1 });
   });
 
   test("never throws, whatever comes", () => {

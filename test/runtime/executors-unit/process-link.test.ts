@@ -1,4 +1,10 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { execFileSync } from "node:child_process";
+import { existsSync, statSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { ProcessLink } from "../../../src/runtime/executors/process-link.ts";
 import { processExists } from "../../../src/runtime/executors/platform.ts";
 import { systemClock } from "../../../src/runtime/system-clock.ts";
@@ -65,11 +71,71 @@ describe("a child process", () => {
   test("whose line was written to by somebody else is ended, and this process lives on", async () => {
     const link = newLink();
     const heard = new Listening(link);
-    const body =
-      'ctx.emit("ready", null); (await import("node:fs")).writeSync(3, Buffer.from([4, 0, 0, 0, 101, 99, 104, 111])); await new Promise(() => setInterval(() => {}, 1000));';
+    const body = 'ctx.emit("ready", null); (await import("node:fs")).writeSync(3, "hello\\n"); await new Promise(() => setInterval(() => {}, 1000));';
     link.post({ type: "run", job: jobOf("it", { module: taskModule(body) }) });
-    expect(await heard.gone()).toMatchObject({ signal: "SIGKILL" });
+    expect(await heard.gone()).toMatchObject({ signal: "SIGKILL", reason: expect.stringContaining("somebody wrote to file descriptor 3") });
     expect(heard.said.at(-1)?.type).not.toBe("returned");
+  });
+
+  test("that has closed its line is ended, and the reason says so", async () => {
+    const link = newLink();
+    const heard = new Listening(link);
+    // Seen from here: the helper thread, which would end the child itself, is not told.
+    const body = '(await import("node:fs")).closeSync(3); for (;;);';
+    link.post({ type: "run", job: jobOf("it", { module: taskModule(body) }) });
+    expect(await heard.gone()).toMatchObject({ signal: "SIGKILL", reason: expect.stringContaining("it had closed its line") });
+  });
+
+  test("does not take the inspector's port with NODE_OPTIONS", async () => {
+    vi.stubEnv("NODE_OPTIONS", "--inspect=127.0.0.1:0 --no-warnings --inspect-port=0 --inspect-brk");
+    const link = newLink();
+    vi.unstubAllEnvs();
+    const heard = new Listening(link);
+    link.post({ type: "run", job: jobOf("it", { module: taskModule("return process.env.NODE_OPTIONS.trim();") }) });
+    expect(await heard.end()).toMatchObject({ value: "--no-warnings" });
+  });
+
+  test("refuses what bytes cannot carry where it is said, with its path", async () => {
+    const link = newLink();
+    const heard = new Listening(link);
+    const body =
+      'const said = []; const values = { memory: new SharedArrayBuffer(8), blob: new Blob(["x"]) }; for (const say of [(v) => ctx.emit("k", v), (v) => ctx.log.info("m", v), (v) => ctx.save(v)]) for (const key in values) try { say({ rows: [values[key]] }); said.push("went"); } catch (error) { said.push(error.message.split(" cannot")[0]); } ctx.emit("refused", said); return { deep: [values.blob] };';
+    link.post({ type: "run", job: jobOf("it", { module: taskModule(body) }) });
+    expect(await heard.end()).toMatchObject({ type: "threw", error: { failure: { message: expect.stringMatching(/^result\.deep\[0\] cannot/) } } });
+    const paths = ['ctx.emit: payload of "k".rows[0]', "ctx.log: fields.rows[0]", "ctx.save(state).rows[0]"].flatMap((path) => [path, path]);
+    expect(heard.of("emit")).toEqual([{ type: "emit", kind: "refused", payload: paths }]);
+  });
+
+  test("that floods waits until it is read", async () => {
+    const link = newLink();
+    const heard = new Listening(link);
+    const counts = new Int32Array(1);
+    const folder = await mkdtemp(join(tmpdir(), "chongming-flood-"));
+    const file = join(folder, "count");
+    const body =
+      'const { appendFileSync } = await import("node:fs"); const text = "x".repeat(65536); for (let nth = 0; nth < 400; nth += 1) { ctx.emit("flood", text); appendFileSync(args[0], "."); }';
+    link.post({ type: "run", job: jobOf("it", { module: taskModule(body), args: [file] }) });
+    await heard.until(() => existsSync(file), "the flood began");
+    // Nobody reads while this thread sleeps.
+    const nap = new Int32Array(new SharedArrayBuffer(4));
+    for (let before = -1, now = 0; now !== before;) {
+      Atomics.wait(nap, 0, 0, 500);
+      before = now;
+      now = statSync(file).size;
+      counts[0] = now;
+    }
+    const read = heard.of("emit").length;
+    expect((counts[0] ?? 0) - read).toBeLessThan(60);
+    await heard.end();
+    expect(heard.of("emit")).toHaveLength(400);
+    await rm(folder, { recursive: true });
+  });
+
+  test("that cannot be started for want of file descriptors dies like any other, and this process lives on", () => {
+    const fixture = fileURLToPath(new URL("support/out-of-descriptors.ts", import.meta.url));
+    const script = `ulimit -n 60; exec "${process.execPath}" "${fixture}"`;
+    const said = execFileSync("/bin/sh", ["-c", script], { encoding: "utf8", timeout: 20_000 });
+    expect(JSON.parse(said)).toEqual({ exitCode: null, signal: null, reason: expect.stringMatching(/^could not be started \(.*EMFILE/), alive: false });
   });
 
   test("that cannot run its first file dies with its exit code, and what it said is known", async () => {
@@ -120,6 +186,21 @@ describe("what it prints", () => {
     link.post({ type: "run", job: jobOf("it", { taskId: "t2", module: taskModule('console.log("mine");') }) });
     await second.end();
     expect([first.lines("stdout"), second.lines("stdout")]).toEqual([["no end"], ["mine"]]);
+  });
+
+  test("late, after its end, is not the next one's", async () => {
+    const link = newLink();
+    const first = new Listening(link);
+    const body =
+      'setTimeout(() => { process.stdout.write("late without end"); console.log("late"); console.error("late"); globalThis.saidLate = true; }, 100); console.log("in time");';
+    link.post({ type: "run", job: jobOf("it", { module: taskModule(body) }) });
+    await first.end();
+    const second = new Listening(link);
+    const waits = 'while (!globalThis.saidLate) await new Promise((next) => setTimeout(next, 5)); console.log("mine");';
+    // The same task again: two attempts are as much apart as two tasks.
+    link.post({ type: "run", job: jobOf("it", { attempt: 2, module: taskModule(waits) }) });
+    await second.end();
+    expect([first.lines("stdout"), second.lines("stdout"), second.lines("stderr")]).toEqual([["in time"], ["mine"], []]);
   });
 
   test("is not waited for where the task has closed its stream", async () => {

@@ -133,6 +133,19 @@ describe("a launch", () => {
   });
 });
 
+describe("the death of a carrier on which nothing ran", () => {
+  test("says its last line on stderr, which is neither a stack's nor Node's version", async () => {
+    const handle = begin();
+    for (const text of ["a warning", "Error: no such module", "    at load (file.ts:1:1)", "}", "", "Node.js v24.0.0"])
+      link.says({ type: "output", stream: "stderr", text });
+    link.says({ type: "output", stream: "stdout", text: "hello" });
+    link.exits(1);
+    expect(await endOf(handle.settled)).toMatchObject({
+      failure: { message: "the worker thread exited with code 1 without an outcome: nothing ran; its last line on stderr: Error: no such module" },
+    });
+  });
+});
+
 describe("the end", () => {
   test("is what the carrier says, once; the carrier is given back before", async () => {
     const handle = begun();
@@ -164,6 +177,31 @@ describe("the end", () => {
     link.exits(exitCode, signal, reason);
     const failure = { kind: "nonzero_exit", exitCode, signal, retryable: true, message: `${message}: the outcome is unknown, side effects are possible` };
     expect(await endOf(handle.settled)).toMatchObject({ type: "died", failure });
+    expect(done).toEqual(["discarded"]);
+  });
+});
+
+describe("a carrier is not used again", () => {
+  test("after a SIGTERM, which may still be on its way", async () => {
+    const handle = begun();
+    handle.stop(STOP);
+    await clock.advance("3s");
+    link.says({ type: "returned", value: 7, noticed: false });
+    expect(done.slice(-2)).toEqual(["warn", "discarded"]);
+    expect(await endOf(handle.settled)).toMatchObject({ type: "returned", value: 7 });
+  });
+
+  test("where its attempt was stopped", async () => {
+    const handle = begun();
+    handle.stop(STOP);
+    link.says({ type: "threw", error: recordError(new Error("stopped")), noticed: true });
+    expect(done.at(-1)).toBe("discarded");
+    expect(await endOf(handle.settled)).toMatchObject({ type: "threw", noticed: true });
+  });
+
+  test("where the task has left something running", () => {
+    begun();
+    link.says({ type: "returned", value: 7, noticed: false, leftovers: true });
     expect(done).toEqual(["discarded"]);
   });
 });
@@ -277,6 +315,7 @@ describe("reports", () => {
   test("a stray is this attempt's own, not one of a task that ran here before", () => {
     begun();
     link.says({ type: "stray", taskId: "another", attempt: 1, error: recordError(new Error("theirs")) });
+    link.says({ type: "stray", taskId: "t1", attempt: 2, error: recordError(new Error("another attempt's")) });
     link.says({ type: "stray", taskId: "t1", attempt: 1, error: recordError(new Error("ours")) });
     expect(reports.of("stray")).toMatchObject([[{ message: "ours" }]]);
   });

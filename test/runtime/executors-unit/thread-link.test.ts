@@ -122,6 +122,21 @@ describe("what it prints", () => {
     await second.end();
     expect([first.lines("stdout"), second.lines("stdout")]).toEqual([["no end"], ["mine"]]);
   });
+
+  test("late, after its end, is not the next one's", async () => {
+    const link = newLink();
+    const first = new Listening(link);
+    const body =
+      'setTimeout(() => { process.stdout.write("late without end"); console.log("late"); console.error("late"); globalThis.saidLate = true; }, 100); console.log("in time");';
+    link.post({ type: "run", job: jobOf("it", { module: taskModule(body) }) });
+    await first.end();
+    const second = new Listening(link);
+    const waits = 'while (!globalThis.saidLate) await new Promise((next) => setTimeout(next, 5)); console.log("mine");';
+    // The same task again: two attempts are as much apart as two tasks.
+    link.post({ type: "run", job: jobOf("it", { attempt: 2, module: taskModule(waits) }) });
+    await second.end();
+    expect([first.lines("stdout"), second.lines("stdout"), second.lines("stderr")]).toEqual([["in time"], ["mine"], []]);
+  });
 });
 
 describe("a worker thread that dies", () => {
