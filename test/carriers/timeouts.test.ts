@@ -54,7 +54,7 @@ describe("a task that listens", () => {
   });
 });
 
-test.concurrent("a task that hears nothing is ended five seconds after its time, or given up on: each carrier says which", { timeout: 40_000 }, async () => {
+test("a task that hears nothing is ended five seconds after its time, or given up on: each carrier says which", { timeout: 40_000 }, async () => {
   await using rig = await open();
   const asked: [string, TaskHandle<string>][] = [];
   for (const kind of KILLABLE) {
@@ -68,6 +68,7 @@ test.concurrent("a task that hears nothing is ended five seconds after its time,
   }
   const stopped = await submit(rig, "thread", "deaf", { attempt: 100 });
   // In the grace of its timeout somebody stops it: the stop wins, and the earlier deadline holds.
+  await rig.at(stopped.id, "begun");
   await sleep(600);
   const stopping = stopped.stop({ grace: "60s" });
   for (const [expected, handle] of asked) expect(wordsOf(await handle.wait({ timeout: "15s" })), handle.id).toBe(expected);
@@ -94,18 +95,14 @@ function wordsOf({ status, failure }: TaskSnapshot): string {
 
 test.concurrent.each(["async", "thread", "process"] as const)("%s: paused time does not count, and the deadline moves by it", async (kind) => {
   await using rig = await open();
-  const handle = await submit(rig, kind, "watching its deadline", { attempt: 1_500, idle: 600 }, 200);
-  await eventually("it has said its deadline", () => rig.outputs(handle.id, "deadline").length > 2);
+  const handle = await submit(rig, kind, "watching its deadline", { attempt: 2_500, idle: 2_000 }, 2_500);
+  await eventually("it has said its deadline", () => rig.outputs(handle.id, "deadline").length > 0);
   expect(await handle.pause()).toBe(true);
-  const before = Number(rig.outputs(handle.id, "deadline").at(-1));
-  await sleep(1_600);
+  await sleep(2_600);
   await handle.resume();
-  await eventually("it goes on", () => Number(rig.outputs(handle.id, "deadline").at(-1)) !== before || undefined, 3_000).catch(() => undefined);
+  // It returns once its deadline has moved by more than an attempt may take.
   expect(await handle.result()).toBe("in time");
-  await eventually("all is heard", () => rig.eventsOf(handle.id).some((event) => event.type === "TaskStatusChanged" && event.to === "succeeded"));
-  const after = Number(rig.outputs(handle.id, "deadline").at(-1));
-  expect(after - before).toBeGreaterThanOrEqual(1_500);
-  expect(after - before).toBeLessThan(4_000);
+  await expectSound(rig.controller, handle.id);
 });
 
 const stuck = definePipeline("stuck", { onFailure: allSettled() }, (p) => {

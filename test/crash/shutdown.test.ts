@@ -22,7 +22,7 @@ test("a controller that is closed with everything in flight leaves nothing, and 
     expect(after.resources).toEqual(before.resources);
     expect(after.listeners).toEqual(before.listeners);
     expect(after.temporaryFolders).toEqual([]);
-    expect(after.descriptors).toBe(before.descriptors);
+    expect(after.descriptors).toEqual(before.descriptors);
     expect(after.threads).toBe(before.threads);
   }
   expect(marked(mark)).toEqual([host.child.pid]);

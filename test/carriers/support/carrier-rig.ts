@@ -1,3 +1,4 @@
+import "./compile-cache.ts";
 import { Controller } from "../../../src/index.ts";
 import type { ControllerOptions, TaskEvent, TaskHandle, TaskStatusChanged } from "../../../src/index.ts";
 import type { Script } from "../fixtures/puppets.ts";

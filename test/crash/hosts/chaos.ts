@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Controller, canTransition, isTerminal } from "../../../src/index.ts";
-import type { TaskHandle } from "../../../src/index.ts";
+import type { TaskHandle, TaskSnapshot } from "../../../src/index.ts";
 import { processChore, threadChore } from "../../carriers/fixtures/chores.ts";
 import type { Ending } from "../../carriers/fixtures/chores.ts";
 import { holdings, holdingsAfter, settleIn } from "../support/holdings.ts";
@@ -39,8 +39,9 @@ while (open.size > 0) {
   if (victim === undefined) continue;
   const act = pick(["kill", "kill", "stop", "pause", "nothing"]);
   const { pid } = items.find((item) => item.pid !== null) ?? victim;
-  if (act === "kill" && pid !== null) kills += killed(pid);
-  if (act === "stop" && victim.startedAt !== null && (Date.now() - victim.startedAt > 120 || random() < 0.1))
+  // A child that will not end by itself is killed from outside; a thread can only be stopped.
+  if (pid !== null && (act === "kill" || (victim.pid === pid && isStuck(victim)))) kills += killed(pid);
+  if (act === "stop" && (random() < 0.1 || (victim.pid === null && isStuck(victim))))
     void controller.stop(victim.taskId, { grace: random() * 100 }).catch(() => undefined);
   if (act === "pause") void controller.pause(victim.taskId, { timeout: 50 }).catch(() => undefined);
   if (victim.status === "paused") void controller.resume(victim.taskId).catch(() => undefined);
@@ -51,6 +52,11 @@ const tally: Record<string, number> = {};
 for (const { status } of snapshots) tally[status] = (tally[status] ?? 0) + 1;
 await controller.close({ grace: 0 });
 say({ end: { tally, kills, wrong, before, after: await holdingsAfter(before) } });
+
+/** It has run for longer than any chore takes that ends by itself. */
+function isStuck({ startedAt, status }: TaskSnapshot): boolean {
+  return status !== "starting" && startedAt !== null && Date.now() - startedAt > 150;
+}
 
 function killed(pid: number): number {
   try {

@@ -48,7 +48,7 @@ async function fillAndClose(): Promise<readonly string[]> {
   for (let nth = 0; nth < 8; nth += 1) handles.push(await controller.submit(nth % 2 === 0 ? threadPuppet : processPuppet, [{ stage, manner: "heedful" }]));
   await sleep(30);
   const ends = handles.map(async (handle) => (await handle.wait({ timeout: "none" })).status);
-  await controller.close({ grace: 400 });
+  await controller.close({ grace: 1_500 });
   await listening;
   return await Promise.all(ends);
 }

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,7 +8,8 @@ const SETTLED_AFTER_MS = 20;
 
 /** What a process holds that a library could have left in it. */
 export interface Holdings {
-  readonly descriptors: number;
+  /** What each stands for, without the numbers. */
+  readonly descriptors: readonly string[];
   /** Threads of the process, workers included. */
   readonly threads: number;
   /** Timers, pipes, ports: what keeps the event loop turning. */
@@ -34,10 +35,19 @@ export async function holdingsAfter(before: Holdings): Promise<Holdings> {
 
 export function holdings(): Holdings {
   return {
-    descriptors: readdirSync("/proc/self/fd").length,
+    descriptors: readdirSync("/proc/self/fd").map(targetOf).toSorted(),
     threads: Number(/^Threads:\s+(\d+)/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1]),
     resources: process.getActiveResourcesInfo().toSorted(),
     listeners: Object.fromEntries(process.eventNames().map((name) => [String(name), process.listenerCount(name)])),
     temporaryFolders: readdirSync(tmpdir()).filter((name) => name.startsWith("chongming-")),
   };
+}
+
+function targetOf(fd: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`).replace(/\d+/g, "");
+  } catch {
+    // The one that the listing itself was read through.
+    return "the listing";
+  }
 }

@@ -1,3 +1,4 @@
+import "../../carriers/support/compile-cache.ts";
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
