@@ -12,9 +12,12 @@ const LAST_WORDS_MS = 250;
  */
 export function leaveSoon(streams: readonly Writable[], exitCode: number, lingers: boolean): void {
   process.exitCode = exitCode;
-  const timer = setTimeout(() => {
-    void Promise.all(streams.map(drained)).then(() => process.exit(exitCode));
-  }, lingers ? LINGER_MS : 0);
+  const timer = setTimeout(
+    () => {
+      void Promise.all(streams.map(drained)).then(() => process.exit(exitCode));
+    },
+    lingers ? LINGER_MS : 0,
+  );
   timer.unref();
 }
 

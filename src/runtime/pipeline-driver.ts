@@ -311,7 +311,7 @@ export class PipelineDriver {
     }
     return () => {
       reopenNode(this.#state, node);
-      void takeNode;
+      takeNode(this.#state, node);
     };
   }
 

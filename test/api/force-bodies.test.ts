@@ -15,7 +15,10 @@ afterEach(async () => {
 describe("a live body", () => {
   test("at a checkpoint is told to stop and ends; what it threw is on the record only", async () => {
     const id = await stage.submit("listening");
-    expect(await stage.force(id, "failed")).toMatchObject({ status: "failed", failure: { kind: "exception", message: expect.stringContaining("forced to failed by ada") } });
+    expect(await stage.force(id, "failed")).toMatchObject({
+      status: "failed",
+      failure: { kind: "exception", message: expect.stringContaining("forced to failed by ada") },
+    });
     expect((await stage.get(id)).abandonedBy).not.toBeNull();
     await stage.clock.advance(10);
     expect(stage.controller.orphans).toEqual([]);

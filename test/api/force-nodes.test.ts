@@ -15,7 +15,7 @@ const source = task({ name: "source" }, async (ctx) => Number(await puppet.run(c
 const double = task({ name: "double" }, (_ctx, value: number) => value * 2);
 const other = task({ name: "other" }, async (ctx) => await puppet.run(ctx));
 
-const nodes = (onFailure: ReturnType<typeof failFast> | ReturnType<typeof allSettled>) =>
+const nodes = (onFailure: ReturnType<typeof failFast>) =>
   definePipeline("nodes", { onFailure }, (p) => {
     const top = p.add(source);
     p.add(double, { deps: [top], args: (up) => [up(top) ?? -1] });
@@ -73,7 +73,7 @@ describe("a running node", () => {
   it("forced to pending holds the run open until somebody starts it", async () => {
     await using stage = await begun();
     await stage.controller.forceTransition(stage.of("source"), "pending", BY);
-    for (const { returns } of puppet.calls) returns(3);
+    for (const call of puppet.calls) call.returns(3);
     await stage.clock.advance("1h");
     expect(statuses(stage.run)).toEqual(["pending", "blocked", "succeeded"]);
     await stage.controller.start(stage.of("source"));
@@ -148,7 +148,7 @@ describe("a node that still waits", () => {
   it("forced to pending is in the person's hands: its turn passes, and the run waits", async () => {
     await using stage = await begun();
     await stage.controller.forceTransition(stage.of("double"), "pending", BY);
-    for (const { returns } of puppet.calls) returns(5);
+    for (const call of puppet.calls) call.returns(5);
     await stage.clock.advance("1h");
     expect(statuses(stage.run)).toEqual(["succeeded", "pending", "succeeded"]);
     await stage.controller.start(stage.of("double"));
@@ -158,31 +158,34 @@ describe("a node that still waits", () => {
 });
 
 describe("a node of a run that has ended", () => {
-  it.each(["succeeded", "failed", "cancelled", "skipped"] as const)("%s: back to the start is refused, another end is not, and can() agrees with the verbs", async (status) => {
-    const fails = task({ name: "fails" }, () => {
-      throw new Error("no");
-    });
-    const tick = task({ name: "tick" }, () => 1);
-    const pipeline = definePipeline("ended", { onFailure: allSettled() }, (p) => {
-      p.add(tick, { name: "succeeded" });
-      p.add(tick, { name: "skipped", when: () => false });
-      p.add(tick, { name: "cancelled", deps: [p.add(fails, { name: "failed" })] });
-    });
-    await using stage = await openStage({ pipelines: [pipeline] });
-    const { controller } = stage;
-    const run = await controller.startRun(pipeline);
-    await run.wait({ timeout: "1s" });
-    const id = idOf(run, status);
-    const verbs = { retry: () => controller.retry(id), reset: () => controller.reset(id, { confirm: true }) };
-    for (const [verb, ask] of [["retry", verbs.retry] as const, ["reset", verbs.reset] as const]) {
-      expect((await controller.can(id, verb)).allowed).toBe(false);
-      await expect(ask()).rejects.toMatchObject({ code: "INVALID_TRANSITION", requested: verb });
-    }
-    for (const to of ["pending", "queued"] as const) await expect(controller.forceTransition(id, to, BY)).rejects.toThrow("the run it belongs to has ended");
-    expect(await controller.get(id)).toMatchObject({ status, overridden: false });
-    expect(await controller.forceTransition(id, "succeeded", { ...BY, outcome: 1 })).toMatchObject({ status: "succeeded", outcome: 1, overridden: true });
-    expect(await run.snapshot()).toMatchObject({ status: "failed" });
-  });
+  it.each(["succeeded", "failed", "cancelled", "skipped"] as const)(
+    "%s: back to the start is refused, another end is not, and can() agrees with the verbs",
+    async (status) => {
+      const fails = task({ name: "fails" }, () => {
+        throw new Error("no");
+      });
+      const tick = task({ name: "tick" }, () => 1);
+      const pipeline = definePipeline("ended", { onFailure: allSettled() }, (p) => {
+        p.add(tick, { name: "succeeded" });
+        p.add(tick, { name: "skipped", when: () => false });
+        p.add(tick, { name: "cancelled", deps: [p.add(fails, { name: "failed" })] });
+      });
+      await using stage = await openStage({ pipelines: [pipeline] });
+      const { controller } = stage;
+      const run = await controller.startRun(pipeline);
+      await run.wait({ timeout: "1s" });
+      const id = idOf(run, status);
+      const verbs = { retry: () => controller.retry(id), reset: () => controller.reset(id, { confirm: true }) };
+      for (const [verb, ask] of [["retry", verbs.retry] as const, ["reset", verbs.reset] as const]) {
+        expect((await controller.can(id, verb)).allowed).toBe(false);
+        await expect(ask()).rejects.toMatchObject({ code: "INVALID_TRANSITION", requested: verb });
+      }
+      for (const to of ["pending", "queued"] as const) await expect(controller.forceTransition(id, to, BY)).rejects.toThrow("the run it belongs to has ended");
+      expect(await controller.get(id)).toMatchObject({ status, overridden: false });
+      expect(await controller.forceTransition(id, "succeeded", { ...BY, outcome: 1 })).toMatchObject({ status: "succeeded", outcome: 1, overridden: true });
+      expect(await run.snapshot()).toMatchObject({ status: "failed" });
+    },
+  );
 });
 
 describe("a task that would run again by itself when it is lost", () => {

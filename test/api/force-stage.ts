@@ -1,3 +1,4 @@
+/* oxlint-disable vitest/no-standalone-expect -- the stage checks what every test on it relies on */
 import { expect } from "vitest";
 import { Controller, constant, definePipeline, task } from "../../src/index.ts";
 import type { TaskEvent, TaskSnapshot, TaskStatus } from "../../src/index.ts";

@@ -51,7 +51,8 @@ describe.each(ROWS)("from %s", (row) => {
     const before = await stage.get(id);
     const others = TASK_STATUSES.filter((status) => !(TARGETS as readonly string[]).includes(status));
     expect(others).toHaveLength(7);
-    for (const to of others) await expect(stage.force(id, to)).rejects.toMatchObject({ code: "CONFIGURATION", message: expect.stringContaining(`not to "${to}"`) });
+    for (const to of others)
+      await expect(stage.force(id, to)).rejects.toMatchObject({ code: "CONFIGURATION", message: expect.stringContaining(`not to "${to}"`) });
     for (const blank of [{}, { actor: "ada" }, { reason: "because" }, { actor: " ", reason: "because" }, { actor: "ada", reason: "\t" }, undefined]) {
       await expect(call(stage.controller, "forceTransition", [id, "failed", blank])).rejects.toMatchObject({ code: "CONFIGURATION" });
     }

@@ -52,7 +52,7 @@ describe("reset", () => {
       [1, 2, "succeeded"],
     ]);
     const epochs = (await controller.history(handle.id)).map(({ epoch }) => epoch);
-    expect(epochs).toEqual(epochs.toSorted());
+    expect(epochs).toEqual(epochs.toSorted((left, right) => left - right));
     expect(new Set(epochs)).toEqual(new Set([0, 1]));
   });
 

@@ -66,11 +66,14 @@ describe("signals outside of a session", () => {
 
   test("one that comes when all is told changes no code and loses no output", async () => {
     const { child, ended } = start(["graph", "wide", ...leaving]);
-    child.stdout?.once("data", () => {
-      child.stdout?.pause();
-      child.kill("SIGTERM");
+    await new Promise<void>((resolve) => {
+      child.stdout?.once("data", () => {
+        child.stdout?.pause();
+        resolve();
+      });
     });
-    await pass(1_500);
+    child.kill("SIGTERM");
+    await pass(500);
     child.stdout?.resume();
     const { exitCode, stdout, stderr } = await ended;
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
@@ -80,13 +83,14 @@ describe("signals outside of a session", () => {
   test("the next does not wait for the reader, and the code is that of the verdict", async () => {
     const { child, said, ended } = start(["run", "fills", ...leaving]);
     child.stdout?.pause();
+    const exited = new Promise((resolve) => child.once("exit", resolve));
     await said("all is told");
     child.kill("SIGTERM");
-    await pass(300);
+    await pass(500);
     child.kill("SIGINT");
-    await pass(300);
-    child.kill("SIGINT");
-    const exited = new Promise((resolve) => child.once("exit", resolve));
+    // Both may come at once where the machine is busy, and then pass for one.
+    const again = setInterval(() => child.kill("SIGINT"), 500);
+    void exited.then(() => clearInterval(again));
     expect(await exited).toBe(0);
     child.stdout?.resume();
     expect((await ended).stdout).not.toContain("1 succeeded");

@@ -5,8 +5,11 @@ import type { Screen } from "./screen.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 
+/** Of the system, not of a package. */
+const SCRIPT = "script";
+
 /** Is there the `script` of util-linux, which gives a program a terminal? */
-export const hasPty = /util-linux/.test(spawnSync("script", ["--version"], { encoding: "utf8" }).stdout ?? "");
+export const hasPty = /util-linux/.test(spawnSync(SCRIPT, ["--version"], { encoding: "utf8" }).stdout ?? "");
 
 /** `chongming` on a real terminal. */
 export interface OnTerminal {
@@ -20,7 +23,7 @@ export interface OnTerminal {
 export function startOnTerminal(argv: readonly string[]): OnTerminal {
   const quoted = [process.execPath, MAIN, ...argv].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
   const { NO_COLOR: _no, FORCE_COLOR: _force, ...env } = process.env;
-  const child = spawn("script", ["-qefc", `stty cols 80 rows 24; exec ${quoted}`, "/dev/null"], {
+  const child = spawn(SCRIPT, ["-qefc", `stty cols 80 rows 24; exec ${quoted}`, "/dev/null"], {
     env: { ...env, TERM: "xterm-256color", SHELL: "/bin/sh" },
     stdio: ["pipe", "pipe", "inherit"],
   });

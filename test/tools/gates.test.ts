@@ -56,9 +56,7 @@ describe("layers", () => {
 
   test("a package is refused until the table names it", async () => {
     const tree = await temporaryTree({ ...CLEAN, "src/cli/planted.ts": 'import "chalk";\n' });
-    expect((await checkDependencies(tree)).violations).toEqual([
-      { file: "src/cli/planted.ts", message: expect.stringContaining("cli may not import chalk") },
-    ]);
+    expect((await checkDependencies(tree)).violations).toEqual([{ file: "src/cli/planted.ts", message: expect.stringContaining("cli may not import chalk") }]);
     const named = LAYERS.map((layer) => (layer.path === "cli" ? { ...layer, packages: ["chalk"] } : layer));
     expect((await checkDependencies(tree, named)).violations).toEqual([]);
   });

@@ -167,7 +167,11 @@ export class RemoteHandle implements ExecutionHandle, CarrierListener {
     // A signal may still be on its way to it, or what the task left behind still runs: that must not reach the next one.
     if (this.#forced || this.#stopAsked || end.leftovers === true) this.#carrier.discard();
     else this.#carrier.giveBack();
-    this.#finish(end.type === "returned" ? end : { type: "threw", error: reviveError(end.error), noticed: end.noticed });
+    this.#finish(
+      end.type === "returned"
+        ? { type: "returned", value: end.value, noticed: end.noticed }
+        : { type: "threw", error: reviveError(end.error), noticed: end.noticed },
+    );
   }
 
   #finish(settlement: Settlement): void {

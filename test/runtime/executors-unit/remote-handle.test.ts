@@ -199,10 +199,11 @@ describe("a carrier is not used again", () => {
     expect(await endOf(handle.settled)).toMatchObject({ type: "threw", noticed: true });
   });
 
-  test("where the task has left something running", () => {
-    begun();
+  test("where the task has left something running", async () => {
+    const handle = begun();
     link.says({ type: "returned", value: 7, noticed: false, leftovers: true });
     expect(done).toEqual(["discarded"]);
+    expect(await endOf(handle.settled)).toEqual({ type: "returned", value: 7, noticed: false });
   });
 });
 
