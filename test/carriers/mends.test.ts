@@ -3,9 +3,7 @@ import { systemClock } from "../../src/runtime/system-clock.ts";
 import { ProcessExecutor } from "../../src/runtime/executors/process.ts";
 import type { ProcessLink } from "../../src/runtime/executors/process-link.ts";
 import { ReportRecorder } from "../../src/testing/executor-recorder.ts";
-import { CarrierRig } from "./support/carrier-rig.ts";
 import { jobOf } from "../runtime/executors-unit/support/listening.ts";
-import { leavesTimer, saysWhere } from "./fixtures/leavers.ts";
 
 /** Its first child can be made, and none after it. */
 class OneChild extends ProcessExecutor {
@@ -37,12 +35,4 @@ test("a task that has begun is not failed by a child that cannot be made ahead o
   } finally {
     await executor.close();
   }
-});
-
-test("a worker in which a task left a timer running does not serve the next one; otherwise it does", async () => {
-  await using rig = await CarrierRig.open({ tasks: [leavesTimer, saysWhere], threads: { keep: 1 }, concurrency: { maxParallel: 1 } });
-  const where = async (task: typeof saysWhere | typeof leavesTimer): Promise<number> => await (await rig.controller.submit(task)).result();
-  const [first, second, leaver, next] = [await where(saysWhere), await where(saysWhere), await where(leavesTimer), await where(saysWhere)];
-  expect({ second, leaver }).toEqual({ second: first, leaver: first });
-  expect(next).not.toBe(leaver);
 });

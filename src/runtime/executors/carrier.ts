@@ -117,7 +117,6 @@ export class Carrier {
       say({ type: "progress", report: reportOf({ done, total, unit, message }) }),
     );
     let end: JobEnd;
-    let resources = Number.POSITIVE_INFINITY;
     try {
       const run = await loadTask(job.module, job.name);
       token.throwIfStopped();
@@ -126,7 +125,6 @@ export class Carrier {
         { ...job, deadlineAt: () => running.deadlineAt, upstream: async (node) => await this.#ask(running, node), reports: reportsTo(say, progress, active) },
         token,
       );
-      resources = activeResources();
       const value = await taskScope.run(scope, async () => await run(context, ...job.args));
       end = { type: "returned", value, noticed: token.noticed };
     } catch (error) {
@@ -134,7 +132,7 @@ export class Carrier {
     }
     progress.flush();
     this.#running = null;
-    this.#end(activeResources() > resources ? { ...end, leftovers: true } : end);
+    this.#end(end);
   }
 
   /** Says that the task is not idle, where somebody wants to know and not too often. */
@@ -198,11 +196,6 @@ export class Carrier {
       this.#port.post({ type: "threw", error: recordError(refused), noticed: false });
     }
   }
-}
-
-/** Timers, servers, sockets, children: what keeps a loop alive. */
-function activeResources(): number {
-  return process.getActiveResourcesInfo().length;
 }
 
 function reportsTo(say: (message: FromCarrier) => void, progress: ProgressThrottle, active: () => void): ContextSource["reports"] {

@@ -45,13 +45,9 @@ export type ToCarrier =
   | { readonly type: "retire" };
 
 /** How a body ended. */
-export type JobEnd = (
+export type JobEnd =
   | { readonly type: "returned"; readonly value: unknown; readonly noticed: boolean }
-  | { readonly type: "threw"; readonly error: ErrorRecord; readonly noticed: boolean }
-) & {
-  /** It has left timers, servers or the like running behind it: its carrier is not to be used again. */
-  readonly leftovers?: boolean;
-};
+  | { readonly type: "threw"; readonly error: ErrorRecord; readonly noticed: boolean };
 
 /** What a carrier tells its supervisor. */
 export type FromCarrier =

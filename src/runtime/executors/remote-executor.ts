@@ -51,10 +51,8 @@ export abstract class RemoteExecutor<Link extends PooledLink> implements Executo
       job: jobOf(request, module),
       word: this.word,
       giveBack: () => this.#giveBack(link),
-      discard: () => {
-        this.pool.drop(link);
-        this.#listenForStrays(link);
-      },
+      // The handle goes on listening: it is told when an abandoned body ends after all.
+      discard: () => this.pool.drop(link),
       refusal: (error) => uncloneable(request.args, "args", error, link.copies?.bind(link)),
       earlierStray: this.#strays,
     });
@@ -69,10 +67,6 @@ export abstract class RemoteExecutor<Link extends PooledLink> implements Executo
   /** A task has ended; what it left behind may still go wrong. */
   #giveBack(link: Link): void {
     this.pool.giveBack(link);
-    this.#listenForStrays(link);
-  }
-
-  #listenForStrays(link: Link): void {
     link.listener = {
       message: (message) => {
         if (message.type === "stray") this.#strays(message.taskId, message.attempt, reviveError(message.error));

@@ -164,14 +164,10 @@ export class RemoteHandle implements ExecutionHandle, CarrierListener {
   #ended(end: JobEnd): void {
     // Killed already: the verdict is the kill's, whatever still comes through. Source §13.4.
     if (this.#state !== "going") return;
-    // A signal may still be on its way to it, or what the task left behind still runs: that must not reach the next one.
-    if (this.#forced || this.#stopAsked || end.leftovers === true) this.#carrier.discard();
+    // A signal may still be on its way to it: that must not reach the next one.
+    if (this.#forced || this.#stopAsked) this.#carrier.discard();
     else this.#carrier.giveBack();
-    this.#finish(
-      end.type === "returned"
-        ? { type: "returned", value: end.value, noticed: end.noticed }
-        : { type: "threw", error: reviveError(end.error), noticed: end.noticed },
-    );
+    this.#finish(end.type === "returned" ? end : { type: "threw", error: reviveError(end.error), noticed: end.noticed });
   }
 
   #finish(settlement: Settlement): void {

@@ -31,39 +31,43 @@ for (let nth = 0; nth < count; nth += 1) {
 }
 const open = new Set(handles.map((handle) => handle.id));
 const ends = Promise.all(handles.map(async (handle) => await handle.wait({ timeout: "none" }).finally(() => open.delete(handle.id))));
-let kills = 0;
+type Fate = "killed" | "stopped" | "paused" | "spared";
+// Drawn once for each task: a slow machine must not stop more of them.
+const fates = new Map<string, Fate>();
+const killedPids = new Set<number>();
 while (open.size > 0) {
   await sleep(random() * 6);
   const { items } = await controller.list({ status: ["starting", "running", "pausing", "paused"], limit: 10 });
   const victim = items[Math.floor(random() * items.length)];
   if (victim === undefined) continue;
-  const act = pick(["kill", "kill", "stop", "pause", "nothing"]);
-  const { pid } = items.find((item) => item.pid !== null) ?? victim;
+  const { taskId, pid, status } = victim;
+  const fate = fates.get(taskId) ?? pick<Fate>(["killed", "stopped", "paused", "paused", "spared", "spared", "spared"]);
+  fates.set(taskId, fate);
   // A child that will not end by itself is killed from outside; a thread can only be stopped.
-  if (pid !== null && (act === "kill" || (victim.pid === pid && isStuck(victim)))) kills += killed(pid);
-  if (act === "stop" && (random() < 0.1 || (victim.pid === null && isStuck(victim))))
-    void controller.stop(victim.taskId, { grace: random() * 100 }).catch(() => undefined);
-  if (act === "pause") void controller.pause(victim.taskId, { timeout: 50 }).catch(() => undefined);
-  if (victim.status === "paused") void controller.resume(victim.taskId).catch(() => undefined);
+  if (pid !== null && (fate === "killed" || isStuck(victim))) kill(pid);
+  if (fate === "stopped" || (victim.executor === "thread" && isStuck(victim))) void controller.stop(taskId, { grace: random() * 100 }).catch(() => undefined);
+  if (fate === "paused" && status === "running") void controller.pause(taskId, { timeout: 50 }).catch(() => undefined);
+  if (status === "paused") void controller.resume(taskId).catch(() => undefined);
 }
 const snapshots = await ends;
 for (const { taskId } of snapshots) await examine(taskId);
 const tally: Record<string, number> = {};
 for (const { status } of snapshots) tally[status] = (tally[status] ?? 0) + 1;
 await controller.close({ grace: 0 });
-say({ end: { tally, kills, wrong, before, after: await holdingsAfter(before) } });
+say({ end: { tally, kills: killedPids.size, wrong, before, after: await holdingsAfter(before) } });
 
 /** It has run for longer than any chore takes that ends by itself. */
 function isStuck({ startedAt, status }: TaskSnapshot): boolean {
-  return status !== "starting" && startedAt !== null && Date.now() - startedAt > 150;
+  return status === "running" && startedAt !== null && Date.now() - startedAt > 300;
 }
 
-function killed(pid: number): number {
+function kill(pid: number): void {
+  if (killedPids.has(pid)) return;
+  killedPids.add(pid);
   try {
     process.kill(pid, "SIGKILL");
-    return 1;
   } catch {
-    return 0;
+    // It has ended meanwhile.
   }
 }
 

@@ -3,7 +3,6 @@ import { recordError } from "../../../src/core/error-record.ts";
 import { Carrier } from "../../../src/runtime/executors/carrier.ts";
 import type { FromCarrier, Job } from "../../../src/runtime/executors/protocol.ts";
 import { systemClock } from "../../../src/runtime/system-clock.ts";
-import { taskModule } from "./support/listening.ts";
 
 const module = new URL("../../contract/fixtures/executor-tasks.ts", import.meta.url).href;
 
@@ -97,17 +96,6 @@ describe("what a body says after its end", () => {
     run("unaware", { taskId: "t2", args: [60] });
     await end();
     expect([...of("save"), ...of("emit").filter(({ kind }) => kind === "ghost")]).toEqual([]);
-  });
-});
-
-describe("what a body leaves behind", () => {
-  test("is said with its end: timers and the like keep a carrier from being used again", async () => {
-    const left = "globalThis.left = setInterval(() => {}, 60_000);";
-    run("it", { module: taskModule(left) });
-    expect(await end()).toMatchObject({ type: "returned", leftovers: true });
-    said.length = 0;
-    run("it", { module: taskModule("clearInterval(globalThis.left); await new Promise((next) => setTimeout(next, 5));") });
-    expect(await end()).not.toHaveProperty("leftovers");
   });
 });
 

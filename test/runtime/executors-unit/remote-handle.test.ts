@@ -198,13 +198,6 @@ describe("a carrier is not used again", () => {
     expect(done.at(-1)).toBe("discarded");
     expect(await endOf(handle.settled)).toMatchObject({ type: "threw", noticed: true });
   });
-
-  test("where the task has left something running", async () => {
-    const handle = begun();
-    link.says({ type: "returned", value: 7, noticed: false, leftovers: true });
-    expect(done).toEqual(["discarded"]);
-    expect(await endOf(handle.settled)).toEqual({ type: "returned", value: 7, noticed: false });
-  });
 });
 
 describe("a stop", () => {
