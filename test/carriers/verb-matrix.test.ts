@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { InvalidTransition } from "../../src/index.ts";
+import { InvalidTransition, isTerminal } from "../../src/index.ts";
 import type { TaskHandle, Verb } from "../../src/index.ts";
 import type { ExecutorKind } from "../../src/core/ports/executor.ts";
 import { VERB_TABLE } from "../../src/core/verbs.ts";
@@ -135,8 +135,12 @@ function endOf(verb: Asked, phase: Phase): string {
 
 async function bringToEnd(handle: TaskHandle<string>, stage: Stage): Promise<string> {
   stage.cue("finish");
-  if ((await handle.snapshot()).status === "paused") await handle.resume();
-  return (await handle.wait({ timeout: "15s" })).status;
+  // What was "pausing" a moment ago may yet become "paused".
+  return await eventually("it has ended", async () => {
+    const { status } = await handle.snapshot();
+    if (status === "paused") await handle.resume();
+    return isTerminal(status) ? status : undefined;
+  });
 }
 
 async function countSteps(handle: TaskHandle<string>, verb: Asked): Promise<number> {
