@@ -17,8 +17,6 @@ const tasks = [inlinePuppet, asyncPuppet, threadPuppet, processPuppet, threadDea
 const stage = process.argv[2] ?? "";
 
 await settleIn();
-// One pair of listeners for strays stays for the life of the process: what a task left behind may go wrong after any close.
-await (await Controller.open({ tasks })).close();
 for (let round = 0; round < 2; round += 1) {
   const before = holdings();
   const statuses = await fillAndClose();

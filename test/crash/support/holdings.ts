@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
+import { Controller } from "../../../src/index.ts";
 
 const SETTLED_AFTER_MS = 20;
 
@@ -20,6 +21,8 @@ export interface Holdings {
 
 /** Node makes its standard streams and the threads of the file system when they are first needed: that is no leak. */
 export async function settleIn(): Promise<void> {
+  // One pair of listeners for strays stays for the life of the process: what a task left behind may go wrong after any close.
+  await (await Controller.open()).close();
   for (const stream of [process.stdout, process.stderr]) Reflect.get(stream, "writable");
   await Promise.all(Array.from({ length: 8 }, async () => await readFile("/proc/self/status")));
   await sleep(SETTLED_AFTER_MS);
