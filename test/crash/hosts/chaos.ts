@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Controller, canTransition, isTerminal } from "../../../src/index.ts";
 import type { TaskHandle, TaskSnapshot } from "../../../src/index.ts";
@@ -61,13 +62,18 @@ function isStuck({ startedAt, status }: TaskSnapshot): boolean {
   return status === "running" && startedAt !== null && Date.now() - startedAt > 300;
 }
 
+/** Only while it is our own child: a number on the record may be somebody else's by now. */
 function kill(pid: number): void {
-  if (killedPids.has(pid)) return;
+  if (killedPids.has(pid) || parentOf(pid) !== process.pid) return;
   killedPids.add(pid);
+  process.kill(pid, "SIGKILL");
+}
+
+function parentOf(pid: number): number | null {
   try {
-    process.kill(pid, "SIGKILL");
+    return Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
   } catch {
-    // It has ended meanwhile.
+    return null;
   }
 }
 
