@@ -144,6 +144,10 @@ export class Attempt implements CarrierReports, LiveAttempt {
     this.#pauseTimer = this.#parts.clock.setTimer(timeoutMs, () => this.#pauseTimedOut(timeoutMs));
   }
 
+  pauseAfterAll(timeoutMs: number): void {
+    if (this.#atLaunch !== null) this.pause(timeoutMs);
+  }
+
   /** Takes a pause back or lets the body go on; before the launch has reported that has to wait for it. */
   resume(by: By): void {
     this.#pauseTimer?.cancel();

@@ -36,6 +36,8 @@ export interface LiveAttempt {
   abort(error: Error): void;
   stop(graceMs: number, message: string): void;
   pause(timeoutMs: number): void;
+  /** A pause that is to be taken back once the launch has reported holds again. */
+  pauseAfterAll(timeoutMs: number): void;
   resume(by: By): void;
   /** It is taken out of its task's hands: the body is told to end, and its end is only for the record. */
   detach(graceMs: number, message: string): void;

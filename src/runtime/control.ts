@@ -72,6 +72,8 @@ export class Control {
       if (cell.attempt !== null && !cell.attempt.supportsPause) throw refusal(cell, "pause", INLINE_PAUSE);
       this.#apply(cell, { type: "pause", ...by });
       if (cell.snapshot.status === "pausing") cell.attempt?.pause(pauseTimeoutMs);
+    } else {
+      cell.attempt?.pauseAfterAll(pauseTimeoutMs);
     }
     const since = cell.snapshot.statusVersion;
     const after = await until(cell, (snapshot) => snapshot.statusVersion >= since && snapshot.status !== "pausing");

@@ -34,6 +34,19 @@ test.each([
   expect((await host.end()).exitCode).toBe(0);
 });
 
+test.each(["process", "thread"] as const)(
+  "a %s that emits without end and without a turn of its loop costs little memory, and nothing is lost",
+  { timeout: 60_000 },
+  async (kind) => {
+    await using host = new Host("flood.ts", [kind, "emit", String(2 ** 30)]);
+    const end = (await host.says("end", 50_000)) as FloodEnd;
+    expect(end).toMatchObject({ status: "succeeded", outcome: "printed" });
+    expect(end.lines).toBeGreaterThanOrEqual(16_384);
+    expect(end.grownMb).toBeLessThan(BOUND_MB);
+    expect((await host.end()).exitCode).toBe(0);
+  },
+);
+
 test.each([threadSplitEmoji, processSplitEmoji])("$name: a character that comes in two pieces stays whole", async (task) => {
   await using rig = await CarrierRig.open({ tasks: [task], processes: { standby: 0 } });
   const count = LONG ? 2_000 : 100;

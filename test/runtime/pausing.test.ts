@@ -219,6 +219,32 @@ describe("while the launch is under way", () => {
     await expectInOrder(cell);
   });
 
+  test("of a pause, a resume and a pause the last counts", async () => {
+    const { cell, release } = await starting();
+    const first = rig.engine.control.pause(cell, { ...ADA, pauseTimeoutMs: 1_000 });
+    const resumed = rig.engine.control.resume(cell, ADA);
+    const second = rig.engine.control.pause(cell, ADA);
+    await rig.clock.advance(2_000);
+    await release();
+    expect([await first, await second]).toEqual([true, true]);
+    expect(await resumed).toMatchObject({ status: "paused" });
+    await rig.engine.control.resume(cell, ADA);
+    await rig.clock.advance(100);
+    expect((await rig.row(cell)).status).toBe("running");
+    await expectInOrder(cell);
+  });
+
+  test("a pause asked for after the time of an earlier one was up counts, and has its own time", async () => {
+    const { cell, release } = await starting();
+    const first = rig.engine.control.pause(cell, { ...ADA, pauseTimeoutMs: 1_000 });
+    await rig.clock.advance(2_000);
+    const second = rig.engine.control.pause(cell, ADA);
+    await release();
+    expect([await first, await second]).toEqual([true, true]);
+    expect(rig.warnings(cell)).toEqual([]);
+    await expectInOrder(cell);
+  });
+
   test.each(["async", "inline"] as const)("a stop ends it, and nothing ran (%s)", async (executor) => {
     const { cell, release } = await starting(executor);
     const stopped = rig.engine.control.halt(cell, "stop", ADA);

@@ -13,6 +13,10 @@ export interface StopSteps {
 
 const WARN_AT = 0.75;
 
+/** So late a timer says that this event loop has stood still: what has ended or wanted to end meanwhile had no turn to say so. */
+const STALLED_MS = 100;
+const LAST_MOMENT_MS = 50;
+
 /** The three steps of a stop, written once for every carrier: ask, grace, last resort. Source §5.4, §13.4. */
 export class StopSequence {
   readonly #clock: Clock;
@@ -34,7 +38,7 @@ export class StopSequence {
     if (this.#endsAt !== null && this.#endsAt <= endsAt) return;
     this.#endsAt = endsAt;
     this.#cancelTimers();
-    const last = this.#clock.setTimer(graceMs, () => this.#lastResort());
+    const last = this.#clock.setTimer(graceMs, () => this.#graceEnds(endsAt));
     this.#timers = this.#steps.warn === undefined || graceMs === 0 ? [last] : [this.#clock.setTimer(graceMs * WARN_AT, () => this.#steps.warn?.()), last];
   }
 
@@ -42,6 +46,11 @@ export class StopSequence {
   end(): void {
     this.#over = true;
     this.#cancelTimers();
+  }
+
+  #graceEnds(at: number): void {
+    if (this.#clock.monotonic() - at < STALLED_MS) this.#lastResort();
+    else this.#timers = [this.#clock.setTimer(LAST_MOMENT_MS, () => this.#lastResort())];
   }
 
   #lastResort(): void {

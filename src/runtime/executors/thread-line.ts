@@ -1,13 +1,22 @@
 import { receiveMessageOnPort } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import type { Inbox } from "../cancellation.ts";
-import type { ToCarrier } from "./protocol.ts";
+import type { FromCarrier, ToCarrier } from "./protocol.ts";
 
 /** How many messages have been sent to the carrier: a shared counter that a busy loop can look at. */
 export const SENT = 0;
 
-/** How many characters of the carrier's output have been taken from it; runs over, so that differences count. */
+/** How much of what the carrier has said and printed has been taken from it, in characters; runs over, so that differences count. */
 export const TAKEN = 1;
+
+/** What a message counts for whose length is not known. */
+const CHARS_OF_A_MESSAGE = 4 * 1024;
+
+/** How much a message of the carrier counts for, of those that a body may send without end and without a turn of its loop. */
+export function charsOf(message: FromCarrier): number {
+  if (message.type === "output") return message.text.length;
+  return message.type === "log" || message.type === "emit" || message.type === "save" ? CHARS_OF_A_MESSAGE : 0;
+}
 
 /** The shared memory of one carrier. */
 export function sharedCounter(): Int32Array<SharedArrayBuffer> {

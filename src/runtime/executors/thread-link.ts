@@ -7,7 +7,7 @@ import type { PooledLink } from "./carrier-pool.ts";
 import { entryUrl } from "../entry-url.ts";
 import { OutputLines } from "./output-lines.ts";
 import type { FromCarrier, ToCarrier } from "./protocol.ts";
-import { SENT, sharedCounter, TAKEN } from "./thread-line.ts";
+import { charsOf, SENT, sharedCounter, TAKEN } from "./thread-line.ts";
 
 /** An idle worker is asked to end; after so long it is ended. */
 const RETIRE_TAKES_AT_MOST_MS = 1_000;
@@ -86,9 +86,12 @@ export class ThreadLink implements PooledLink {
   }
 
   #receive(message: FromCarrier): void {
-    if (message.type === "output") {
-      Atomics.add(this.#counter, TAKEN, message.text.length);
+    const chars = charsOf(message);
+    if (chars > 0) {
+      Atomics.add(this.#counter, TAKEN, chars);
       Atomics.notify(this.#counter, TAKEN);
+    }
+    if (message.type === "output") {
       this.#output[message.stream].add(message.text);
       return;
     }

@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { StopSequence } from "../../../src/runtime/executors/stop-sequence.ts";
 import { FakeClock } from "../../../src/testing/fake-clock.ts";
 
@@ -73,4 +73,39 @@ test("ends once only", async () => {
   stop.end();
   await clock.advance("1h");
   expect(done).toEqual(["ask: first", "warn at 750", "end at 1000"]);
+});
+
+describe("where the event loop has stalled past the grace", () => {
+  /** Its timers fire late, and all at once, as those of a loop that was blocked. */
+  class StalledClock extends FakeClock {
+    stalledMs = 0;
+
+    override monotonic(): number {
+      return super.monotonic() + this.stalledMs;
+    }
+  }
+
+  test("what was asked to end has one more moment in which to hear it", async () => {
+    const stalled = new StalledClock();
+    const late = new StopSequence(stalled, { ask: () => {}, lastResort: () => void done.push("end") });
+    late.request({ graceMs: 1_000, message: "stopped" });
+    stalled.stalledMs = 60_000;
+    await stalled.advance(1_000);
+    expect(done).toEqual([]);
+    await stalled.advance(100);
+    expect(done).toEqual(["end"]);
+    expect(stalled.pendingTimers).toBe(0);
+  });
+
+  test("and where it ends in that moment, nothing more is done to it", async () => {
+    const stalled = new StalledClock();
+    const late = new StopSequence(stalled, { ask: () => {}, lastResort: () => void done.push("end") });
+    late.request({ graceMs: 1_000, message: "stopped" });
+    stalled.stalledMs = 60_000;
+    await stalled.advance(1_000);
+    late.end();
+    await stalled.advance("1m");
+    expect(done).toEqual([]);
+    expect(stalled.pendingTimers).toBe(0);
+  });
 });
