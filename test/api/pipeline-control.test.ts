@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { allSettled, constant, definePipeline, task } from "../../src/index.ts";
 import type { RunHandle, TaskStatus } from "../../src/index.ts";
 import { call, gate, HEARTBEAT, listen, openStage } from "./stage.ts";
-import type { Stage } from "./stage.ts";
+import type { Gate, Stage } from "./stage.ts";
 
 const tick = task({ name: "tick" }, () => 1);
 const hold = task({ name: "hold" }, async (ctx) => {
@@ -49,6 +49,22 @@ async function everyStatus(): Promise<Stage & { readonly run: RunHandle }> {
   void controller.stop(idOf(run, "stopping"), { grace: "1h" });
   await clock.advance(0);
   return { ...stage, run };
+}
+
+/** Two nodes beside each other: each returns when its gate opens and heeds nothing else. */
+function deafAndHeld(deaf: Gate<void>, held: Gate<void>) {
+  const [deafTask, heldTask] = [task({ name: "deaf" }, async () => await deaf.opened), task({ name: "held" }, async () => await held.opened)];
+  return definePipeline("two", { onFailure: allSettled() }, (p) => {
+    p.add(heldTask);
+    p.add(deafTask);
+  });
+}
+
+async function giveUpOnDeaf({ controller, clock }: Stage, run: RunHandle): Promise<void> {
+  await clock.advance(1);
+  const stopped = controller.stop(idOf(run, "deaf"), { grace: 0 });
+  await clock.advance(0);
+  await stopped;
 }
 
 describe("a run with nodes in every status", () => {
@@ -233,19 +249,11 @@ describe("the retry of a node", () => {
   });
 
   it("that is refused leaves the run as it was", async () => {
-    const deaf = task({ name: "deaf" }, async () => await never.opened);
-    const held = task({ name: "held" }, async () => await door.opened);
     const [never, door] = [gate(), gate()];
-    const two = definePipeline("two", { onFailure: allSettled() }, (p) => {
-      p.add(held);
-      p.add(deaf);
-    });
+    const two = deafAndHeld(never, door);
     await using stage = await openStage({ pipelines: [two] });
     const run = await stage.controller.startRun(two);
-    await stage.clock.advance(1);
-    const stopped = stage.controller.stop(idOf(run, "deaf"), { grace: 0 });
-    await stage.clock.advance(0);
-    await stopped;
+    await giveUpOnDeaf(stage, run);
     await expect(stage.controller.retry(idOf(run, "deaf"))).rejects.toMatchObject({ code: "CARRIER_ABANDONED" });
     door.open();
     await stage.clock.advance(1);
@@ -253,19 +261,11 @@ describe("the retry of a node", () => {
   });
 
   it("is possible again once its abandoned body has ended after all", async () => {
-    const deaf = task({ name: "deaf" }, async () => await late.opened);
-    const held = task({ name: "held" }, async () => await door.opened);
     const [late, door] = [gate(), gate()];
-    const two = definePipeline("two", { onFailure: allSettled() }, (p) => {
-      p.add(held);
-      p.add(deaf);
-    });
+    const two = deafAndHeld(late, door);
     await using stage = await openStage({ pipelines: [two] });
     const run = await stage.controller.startRun(two);
-    await stage.clock.advance(1);
-    const stopped = stage.controller.stop(idOf(run, "deaf"), { grace: 0 });
-    await stage.clock.advance(0);
-    await stopped;
+    await giveUpOnDeaf(stage, run);
     late.open();
     await stage.clock.advance(0);
     expect(await stage.controller.can(idOf(run, "deaf"), "retry")).toEqual({ allowed: true, reason: null });

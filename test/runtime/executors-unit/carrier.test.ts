@@ -3,6 +3,7 @@ import { recordError } from "../../../src/core/error-record.ts";
 import { Carrier } from "../../../src/runtime/executors/carrier.ts";
 import type { FromCarrier, Job } from "../../../src/runtime/executors/protocol.ts";
 import { systemClock } from "../../../src/runtime/system-clock.ts";
+import { jobOf } from "./support/listening.ts";
 
 const module = new URL("../../contract/fixtures/executor-tasks.ts", import.meta.url).href;
 
@@ -20,20 +21,7 @@ beforeEach(() => {
 });
 
 function run(name: string, changes: Partial<Job> = {}): void {
-  const job: Job = {
-    taskId: "t1",
-    pipelineRunId: null,
-    name,
-    attempt: 1,
-    fencingToken: 1,
-    module,
-    args: [],
-    deadlineAt: null,
-    activeGapMs: null,
-    saved: undefined,
-    artifacts: "/nowhere",
-  };
-  carrier.receive({ type: "run", job: { ...job, ...changes } });
+  carrier.receive({ type: "run", job: jobOf(name, changes) });
 }
 
 function of<Type extends FromCarrier["type"]>(type: Type): readonly Extract<FromCarrier, { readonly type: Type }>[] {

@@ -42,15 +42,6 @@ describe("a child process", () => {
     await link.retire();
   });
 
-  test("hears a stop though its loop never turns", async () => {
-    const link = newLink();
-    const heard = new Listening(link);
-    link.post({ type: "run", job: jobOf("sync checkpoints") });
-    await heard.until(() => heard.of("emit").length > 3, "it ran");
-    link.post({ type: "stop", message: "stopped" });
-    expect(await heard.end()).toMatchObject({ type: "threw", error: { code: "TASK_CANCELLED" }, noticed: true });
-  });
-
   test("that is deaf is ended, and the signal is known", async () => {
     const link = newLink();
     const heard = new Listening(link);
@@ -58,14 +49,6 @@ describe("a child process", () => {
     await heard.until(() => heard.of("emit").length > 0, "it ran");
     link.kill();
     expect(await heard.gone()).toEqual({ exitCode: null, signal: "SIGKILL", reason: null });
-  });
-
-  test("refuses at once what cannot be copied, and works on", async () => {
-    const link = newLink();
-    const heard = new Listening(link);
-    expect(() => link.post({ type: "run", job: jobOf("returns", { args: [() => 1] }) })).toThrow("could not be cloned");
-    link.post({ type: "run", job: jobOf("returns", { args: [1] }) });
-    expect(await heard.end()).toMatchObject({ value: 1 });
   });
 
   test("whose line was written to by somebody else is ended, and this process lives on", async () => {
@@ -166,41 +149,6 @@ describe("what it prints", () => {
     link.post({ type: "run", job: jobOf("it", { module: taskModule(body) }) });
     await heard.end();
     expect(heard.lines("stdout")).toEqual(["42"]);
-  });
-
-  test("is not lost by process.exit, and what was said before it neither", async () => {
-    const link = newLink();
-    const heard = new Listening(link);
-    link.post({ type: "run", job: jobOf("it", { module: taskModule('console.log("last words"); ctx.emit("last", 1); process.exit(3);') }) });
-    expect(await heard.gone()).toEqual({ exitCode: 3, signal: null, reason: null });
-    expect(heard.lines("stdout")).toEqual(["last words"]);
-    expect(heard.of("emit")).toEqual([{ type: "emit", kind: "last", payload: 1 }]);
-  });
-
-  test("of one task is not the next one's", async () => {
-    const link = newLink();
-    const first = new Listening(link);
-    link.post({ type: "run", job: jobOf("it", { module: taskModule('process.stdout.write("no end");') }) });
-    await first.end();
-    const second = new Listening(link);
-    link.post({ type: "run", job: jobOf("it", { taskId: "t2", module: taskModule('console.log("mine");') }) });
-    await second.end();
-    expect([first.lines("stdout"), second.lines("stdout")]).toEqual([["no end"], ["mine"]]);
-  });
-
-  test("late, after its end, is not the next one's", async () => {
-    const link = newLink();
-    const first = new Listening(link);
-    const body =
-      'setTimeout(() => { process.stdout.write("late without end"); console.log("late"); console.error("late"); globalThis.saidLate = true; }, 100); console.log("in time");';
-    link.post({ type: "run", job: jobOf("it", { module: taskModule(body) }) });
-    await first.end();
-    const second = new Listening(link);
-    const waits = 'while (!globalThis.saidLate) await new Promise((next) => setTimeout(next, 5)); console.log("mine");';
-    // The same task again: two attempts are as much apart as two tasks.
-    link.post({ type: "run", job: jobOf("it", { attempt: 2, module: taskModule(waits) }) });
-    await second.end();
-    expect([first.lines("stdout"), second.lines("stdout"), second.lines("stderr")]).toEqual([["in time"], ["mine"], []]);
   });
 
   test("is not waited for where the task has closed its stream", async () => {
