@@ -1,5 +1,5 @@
-import { Controller } from "../src/index.ts";
-import type { Task, TaskHandle } from "../src/index.ts";
+import { Controller } from "./lib/built.ts";
+import type { Controller as ControllerType, Task, TaskHandle } from "../src/index.ts";
 import * as tasks from "./lib/carrier-tasks.ts";
 import { elapsedMs } from "./lib/elapsed.ts";
 import { sized } from "./lib/mode.ts";
@@ -11,8 +11,12 @@ import type { Target } from "./lib/report.ts";
 const ROUNDS = sized(100, 3);
 const FORCED = sized(20, 2);
 const THROUGHPUT = sized(2_000, 20);
+/** A child for each task: each is a start of Node. */
+const CHILDREN = sized(100, 4);
+const IDLE = sized(8, 2);
 
 type Loop = Task<string, readonly [], never>;
+type Trivial = Task<string, readonly [value: number], number>;
 
 const controller = await Controller.open({ tasks: Object.values(tasks), concurrency: { maxParallel: 2 }, threads: { keep: 2 }, processes: { standby: 2 } });
 
@@ -35,16 +39,20 @@ function latency(metric: string, samples: readonly number[], target?: Target): v
 }
 
 async function control(kind: string, task: Loop, atMostMs: number): Promise<void> {
-  const [pauses, resumes, stops]: [number[], number[], number[]] = [[], [], []];
+  const [pauses, resumes, stops, seen]: [number[], number[], number[], number[]] = [[], [], [], []];
   for (let round = 0; round < ROUNDS; round += 1) {
     const handle = await running(task);
     pauses.push(await elapsedMs(async () => await handle.pause()));
     resumes.push(await elapsedMs(async () => await handle.resume()));
     stops.push(await elapsedMs(async () => await handle.stop()));
+    for (const { stopAskedAt, stopSeenAt } of await controller.attempts(handle.id))
+      if (stopAskedAt !== null && stopSeenAt !== null) seen.push(stopSeenAt - stopAskedAt);
   }
+  if (seen.length !== ROUNDS) throw new Error(`${kind}: ${seen.length} of ${ROUNDS} stops were seen`);
   latency(`${kind}: pause asked → paused`, pauses, { atMost: atMostMs });
   latency(`${kind}: resume asked → running`, resumes);
-  latency(`${kind}: stop asked → stopped`, stops, { atMost: atMostMs });
+  latency(`${kind}: stop asked → seen by the body, to the millisecond`, seen, { atMost: atMostMs });
+  latency(`${kind}: stop asked → stopped`, stops);
 }
 
 /** Beyond the grace: what the last resort itself takes. */
@@ -58,24 +66,41 @@ async function forced(kind: string, task: Loop, atMostMs: number): Promise<void>
   latency(`${kind}: forced stop, beyond the grace`, samples, { atMost: atMostMs });
 }
 
-async function launches(kind: string, task: Task<string, readonly [value: number], number>): Promise<void> {
+async function launches(kind: string, task: Trivial, count: number): Promise<void> {
   const trip = async (): Promise<number> => await elapsedMs(async () => await (await controller.submit(task, [1])).result());
   const warm: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) warm.push(await trip());
   latency(`${kind}: submit → result, one after another`, warm);
-  const ms = await elapsedMs(
-    async () => await Promise.all(Array.from({ length: THROUGHPUT }, async (_, index) => await (await controller.submit(task, [index])).result())),
-  );
-  report({
-    bench: "carriers",
-    metric: `${kind}: trivial tasks, 2 at once`,
-    unit: "tasks/s",
-    samples: [(THROUGHPUT / ms) * 1_000],
-    details: { tasks: THROUGHPUT },
-  });
+  await throughput(kind, controller, task, count);
 }
 
-async function cold(kind: "threads" | "processes", task: Task<string, readonly [value: number], number>): Promise<void> {
+async function throughput(kind: string, on: ControllerType, task: Trivial, count: number): Promise<void> {
+  const ms = await elapsedMs(async () => {
+    const results = Array.from({ length: count }, async (_, index) => await (await on.submit(task, [index])).result());
+    await Promise.all(results);
+  });
+  report({ bench: "carriers", metric: `${kind}: trivial tasks, 2 at once`, unit: "tasks/s", samples: [(count / ms) * 1_000], details: { tasks: count } });
+}
+
+/** What workers that wait cost this process; a child tells its own size. */
+async function idleMemory(): Promise<void> {
+  const options = { tasks: [tasks.threadNothing, tasks.processSize], concurrency: { maxParallel: IDLE }, threads: { keep: IDLE }, processes: { standby: 0 } };
+  const fresh = await Controller.open(options);
+  const before = process.memoryUsage.rss();
+  const handles = await Promise.all(Array.from({ length: IDLE }, async (_, index) => await fresh.submit(tasks.threadNothing, [index])));
+  await Promise.all(handles.map(async (handle) => await handle.result()));
+  const grown = (process.memoryUsage.rss() - before) / IDLE / 2 ** 20;
+  report({ bench: "carriers", metric: "memory of an idle worker thread", unit: "MiB", samples: [grown], details: { workers: IDLE } });
+  report({
+    bench: "carriers",
+    metric: "memory of a child process",
+    unit: "MiB",
+    samples: [(await (await fresh.submit(tasks.processSize)).result()) / 2 ** 20],
+  });
+  await fresh.close();
+}
+
+async function cold(kind: "threads" | "processes", task: Trivial): Promise<void> {
   const samples: number[] = [];
   for (let round = 0; round < sized(5, 1); round += 1) {
     const fresh = await Controller.open({ tasks: [task], threads: { keep: 0 }, processes: { standby: 0 } });
@@ -91,9 +116,9 @@ await control("thread", tasks.threadSteps, 3);
 await control("process", tasks.processSteps, 5);
 await forced("thread", tasks.threadDeaf, 10);
 await forced("process", tasks.processDeaf, 20);
-await launches("async", tasks.asyncNothing);
-await launches("thread", tasks.threadNothing);
-await launches("process, each child once", tasks.processNothing);
+await launches("async", tasks.asyncNothing, THROUGHPUT);
+await launches("thread", tasks.threadNothing, THROUGHPUT);
+await launches("process, each child once", tasks.processNothing, CHILDREN);
 await cold("threads", tasks.threadNothing);
 await cold("processes", tasks.processNothing);
 for (const task of [tasks.threadCheckpoints, tasks.processCheckpoints]) {
@@ -104,14 +129,6 @@ for (const task of [tasks.threadCheckpoints, tasks.processCheckpoints]) {
 await controller.close();
 
 const reusing = await Controller.open({ tasks: [tasks.processNothing], concurrency: { maxParallel: 2 }, processes: { standby: 2, reuse: true } });
-const ms = await elapsedMs(
-  async () => await Promise.all(Array.from({ length: THROUGHPUT }, async (_, index) => await (await reusing.submit(tasks.processNothing, [index])).result())),
-);
-report({
-  bench: "carriers",
-  metric: "process, reused: trivial tasks, 2 at once",
-  unit: "tasks/s",
-  samples: [(THROUGHPUT / ms) * 1_000],
-  details: { tasks: THROUGHPUT },
-});
+await throughput("process, reused", reusing, tasks.processNothing, THROUGHPUT);
 await reusing.close();
+await idleMemory();

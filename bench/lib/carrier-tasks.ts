@@ -1,4 +1,4 @@
-import { task } from "../../src/index.ts";
+import { task } from "./built.ts";
 import type { TaskContext } from "../../src/index.ts";
 
 // The tasks of the carrier bench, exported so that threads and processes find them. A checkpoint about every 100 µs, as
@@ -32,6 +32,10 @@ function nothing(_ctx: TaskContext, value: number): number {
   return value;
 }
 
+function size(): number {
+  return process.memoryUsage.rss();
+}
+
 function checkpointNs(ctx: TaskContext, times: number): number {
   const from = performance.now();
   for (let i = 0; i < times; i += 1) ctx.checkpointSync();
@@ -48,3 +52,4 @@ export const threadNothing = task({ name: "thread-nothing", executor: "thread", 
 export const processNothing = task({ name: "process-nothing", executor: "process", module }, nothing);
 export const threadCheckpoints = task({ name: "thread-checkpoints", executor: "thread", module }, checkpointNs);
 export const processCheckpoints = task({ name: "process-checkpoints", executor: "process", module }, checkpointNs);
+export const processSize = task({ name: "process-size", executor: "process", module }, size);
