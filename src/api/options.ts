@@ -13,6 +13,7 @@ import type { TimeoutPolicy } from "../core/policies/timeout.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { Logger } from "../core/ports/logger.ts";
 import type { TaskStore } from "../core/ports/store.ts";
+import { STALL_MS } from "../core/stall-line.ts";
 import type { TaskStatus } from "../core/status.ts";
 import { parseTaskStatus, TASK_STATUSES } from "../core/status.ts";
 import type { Verb } from "../core/verbs.ts";
@@ -173,10 +174,13 @@ export function readResetOptions(options: unknown): VerbOptions {
 }
 
 /** Reads the options of `forceTransition`. */
-export function readForceOptions(options: unknown): VerbOptions & { readonly outcome: GivenOutcome | undefined } {
+export function readForceOptions(options: unknown, to: TaskStatus): VerbOptions & { readonly outcome: GivenOutcome | undefined } {
   const { outcome, actor, reason, force } = checkOptions(options, ["actor", "reason", "outcome", "force"], "forceTransition");
   const by = { actor: checkText(actor, "forceTransition: actor"), reason: checkText(reason, "forceTransition: reason") };
-  return { by, outcome: outcomeOf(options, outcome), ...(force === undefined ? {} : { force: checkBoolean(force, "forceTransition: force") }) };
+  const given = outcomeOf(options, outcome);
+  if (given !== undefined && to !== "succeeded" && to !== "skipped")
+    throw new ConfigurationError(`forceTransition: outcome goes with "succeeded" or "skipped" only; a task that is ${to} has none. Leave it out.`);
+  return { by, outcome: given, ...(force === undefined ? {} : { force: checkBoolean(force, "forceTransition: force") }) };
 }
 
 /** Given, be it `undefined`, or left out: that is not the same. */
@@ -224,8 +228,6 @@ export function checkArgs(args: unknown, name: string): readonly unknown[] {
   if (isList(args)) return [...args];
   throw new ConfigurationError(`"${name}": the arguments must be given as an array, the tuple that the task takes; found ${describeValue(args)}.`);
 }
-
-const STALL_MS = 1_000;
 
 /** Reads `watchLoop`; `null`: off. */
 export function readLoopWatch(value: unknown): { readonly afterMs: number; readonly announce: boolean } | null {

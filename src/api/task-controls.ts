@@ -62,7 +62,7 @@ export class TaskControls {
 
   async force(taskId: string, to: unknown, options: unknown): Promise<TaskSnapshot> {
     const status = readStatus(to, "forceTransition: to");
-    const read = readForceOptions(options);
+    const read = readForceOptions(options, status);
     return await this.#onHeld(taskId, async (cell) => await this.#engine.control.force(cell, status, read));
   }
 

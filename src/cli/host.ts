@@ -21,7 +21,7 @@ export interface Host {
   readonly stage: Stage;
   /** Calls back for each SIGINT, SIGTERM and SIGHUP, which then no longer end the process by themselves. */
   onSignal(listener: (signal: string) => void): () => void;
-  /** Calls back for what nobody caught, in place of the process's own crash. */
+  /** Calls back for what nobody caught, in place of the process's own crash; what a task let escape is that task's. */
   onCrash(listener: (error: unknown) => void): () => void;
   /** The work is done: what user code left open does not keep the process, and is given a moment only where it `lingers`. */
   leaveSoon(exitCode: number, options: { readonly lingers: boolean }): void;
@@ -61,8 +61,11 @@ export function processHost(): Host {
     },
     onCrash(listener) {
       // The last to come is called first: a view gives the terminal back before anything is printed.
-      process.prependListener("uncaughtException", listener);
-      return () => void process.off("uncaughtException", listener);
+      const outsideTasks = (error: unknown): void => {
+        if (!stage.isTasks) listener(error);
+      };
+      process.prependListener("uncaughtException", outsideTasks);
+      return () => void process.off("uncaughtException", outsideTasks);
     },
     leaveSoon: (exitCode, { lingers }) => leaveSoon([stdout, stderr], (leavesWith ??= exitCode), lingers),
     leaveNow(exitCode) {

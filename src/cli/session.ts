@@ -1,5 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { Controller } from "../api/controller.ts";
+import { runsTaskCode } from "../api/runs-task-code.ts";
 import { formatDuration } from "../core/duration.ts";
 import { EXIT_CODES } from "./exit-codes.ts";
 import { watchInterrupts } from "./interrupts.ts";
@@ -40,7 +41,7 @@ export class Session {
     this.#options = options;
     this.#stderr = parts.stderr;
     this.#reporter = parts.reporter;
-    host.stage.begin();
+    host.stage.begin(runsTaskCode);
     parts.stdout.onClosed(() => this.#stop("nobody reads its output any more"));
     this.#endings = [
       host.onCrash(() => this.#reporter.restore()),

@@ -3,6 +3,7 @@ export class Stage {
   #isRunning = false;
   #isOver = false;
   #exitCode: number | null = null;
+  #runsTaskCode = (): boolean => false;
 
   /** Nothing runs yet. */
   get isStarting(): boolean {
@@ -19,9 +20,15 @@ export class Stage {
     return this.#exitCode;
   }
 
+  /** Does the code on the stack belong to a task? What it leaves behind is on the record of that task. */
+  get isTasks(): boolean {
+    return this.#runsTaskCode();
+  }
+
   /** A session has taken over. */
-  begin(): void {
+  begin(runsTaskCode: () => boolean): void {
     this.#isRunning = true;
+    this.#runsTaskCode = runsTaskCode;
   }
 
   /** What ran has ended, and is still to be told. */

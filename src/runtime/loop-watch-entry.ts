@@ -3,6 +3,7 @@ import { Session } from "node:inspector";
 import type { Debugger } from "node:inspector";
 import { setImmediate as turn } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
+import { stallLine } from "../core/stall-line.ts";
 import { ACTIVE, BEAT, SCOPE_KEY } from "./loop-watch-protocol.ts";
 import type { StallReport, WatcherData } from "./loop-watch-protocol.ts";
 
@@ -25,7 +26,7 @@ async function watch(): Promise<never> {
     const report = await look();
     // Nobody's code on the stack is no stall: the loop turns again, or the machine had no CPU for that thread.
     if (report.frames.length > 0) {
-      if (announce) writeSync(2, `${describe(report)}\n`);
+      if (announce) writeSync(2, `${stallLine({ ...report, blockedMs: afterMs, place: report.frames[0] })}\n`);
       parentPort?.postMessage(report);
     }
     // Said once for one stall.
@@ -74,9 +75,4 @@ async function scopeOf(session: Session): Promise<Pick<StallReport, "taskId" | "
 function frameText({ functionName, location }: Debugger.CallFrame, scripts: ReadonlyMap<string, string>): string {
   const url = scripts.get(location.scriptId) ?? "unknown";
   return `${functionName === "" ? "<anonymous>" : functionName} (${url}:${location.lineNumber + 1})`;
-}
-
-function describe({ taskId, name, frames }: StallReport): string {
-  const who = taskId === null ? "code outside any task" : `task "${name ?? ""}" (${taskId})`;
-  return `warning: ${who} has blocked the event loop for ${afterMs} ms, at ${frames[0] ?? "an unknown place"}`;
 }

@@ -283,7 +283,6 @@ export class Supervisor {
   /** An attempt, over or not, has left an error that nobody awaited. */
   stray(taskId: string, attempt: number, error: unknown): void {
     const failure = failureOf(error);
-    this.#parts.logger.error("a task left a rejection or exception that nobody awaited", { taskId, attempt, problem: failure.message });
     this.#record(taskId, {
       code: "stray_error",
       message: `attempt ${attempt} left a rejection or exception that nobody awaited: ${failure.message}`,
@@ -293,7 +292,7 @@ export class Supervisor {
 
   #record(taskId: string, warning: Parameters<Lifecycle["warn"]>[1], patch: Parameters<Lifecycle["warn"]>[2] = {}): void {
     this.#parts.lifecycle.warn(taskId, warning, patch).catch((problem: unknown) => {
-      this.#parts.logger.warn("a warning could not be recorded", { taskId, warning: warning.message, problem: failureOf(problem).message });
+      this.#parts.logger.error(warning.message, { taskId, notRecorded: failureOf(problem).message });
     });
   }
 

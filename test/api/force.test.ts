@@ -57,6 +57,9 @@ describe.each(ROWS)("from %s", (row) => {
       await expect(call(stage.controller, "forceTransition", [id, "failed", blank])).rejects.toMatchObject({ code: "CONFIGURATION" });
     }
     await expect(call(stage.controller, "forceTransition", [id, "done", BY])).rejects.toMatchObject({ code: "CONFIGURATION" });
+    const valueless = TARGETS.filter((to) => to !== "succeeded" && to !== "skipped");
+    for (const to of valueless)
+      await expect(stage.force(id, to, { outcome: 1 })).rejects.toMatchObject({ code: "CONFIGURATION", message: expect.stringContaining("outcome") });
     expect(await stage.get(id)).toEqual(before);
     expect(stage.events.filter(({ type }) => type === "AdminOverride")).toEqual([]);
     expect(stage.controller.orphans).toEqual([]);

@@ -37,6 +37,13 @@ describe("the exit code is that of the stored outcome", () => {
     expect(exitCode).toBe(70);
     expect(stderr).toMatch(/an exception escaped, outside of every task: Error: nobody caught me\n +at /);
   });
+
+  test("an exception that a task let escape is told once, as its own, and ends nothing", async () => {
+    const { exitCode, stdout, stderr } = await chongming(["run", "throws-aside", ...noisy]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(stdout.match(/thrown aside/g)).toHaveLength(1);
+    expect(stdout).toMatch(/result: "whole"\n/);
+  });
 });
 
 describe("signals", () => {

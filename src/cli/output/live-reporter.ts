@@ -1,6 +1,7 @@
 import { clearScreenDown, cursorTo, moveCursor } from "node:readline";
 import { createLogUpdate } from "log-update";
 import type { TaskEvent, TaskWarning } from "../../core/events.ts";
+import { STALL_MS, stallLine } from "../../core/stall-line.ts";
 import type { TaskSnapshot } from "../../core/snapshot.ts";
 import type { OutputStream } from "../host.ts";
 import { cleanText } from "./clean-text.ts";
@@ -177,6 +178,5 @@ export class LiveReporter implements Reporter {
 
 /** What the watcher of the event loop writes; here only its length counts. */
 function announcement({ message, name, taskId }: TaskWarning): string {
-  const place = /, at ([^<]*?\))/.exec(message)?.[1] ?? "an unknown place";
-  return `warning: task "${name}" (${taskId}) has blocked the event loop for 1000 ms, at ${place}`;
+  return stallLine({ taskId, name, blockedMs: STALL_MS, place: /, at ([^<]*?\))/.exec(message)?.[1] });
 }
