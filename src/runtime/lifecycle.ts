@@ -221,7 +221,7 @@ export class Lifecycle {
   /** The value still flows in memory; whoever needs it later must know that it is not in the store. */
   #warnOfMissing(cell: Cell, code: "outcome_not_stored" | "args_not_stored", why: string): void {
     this.warn(cell.taskId, { code, message: why }).catch((problem: unknown) => {
-      this.#parts.logger.error(why, { taskId: cell.taskId, notRecorded: String(problem) });
+      this.#parts.logger.warn(why, { taskId: cell.taskId, notRecorded: String(problem) });
     });
   }
 

@@ -292,7 +292,8 @@ export class Supervisor {
 
   #record(taskId: string, warning: Parameters<Lifecycle["warn"]>[1], patch: Parameters<Lifecycle["warn"]>[2] = {}): void {
     this.#parts.lifecycle.warn(taskId, warning, patch).catch((problem: unknown) => {
-      this.#parts.logger.error(warning.message, { taskId, notRecorded: failureOf(problem).message });
+      const level = warning.code === "stray_error" ? "error" : "warn";
+      this.#parts.logger[level](warning.message, { taskId, notRecorded: failureOf(problem).message });
     });
   }
 
