@@ -121,6 +121,7 @@ export const WARNING_CODES = [
   "abandoned_body_ended",
   "outcome_not_stored",
   "args_not_stored",
+  "state_not_stored",
   "stray_error",
   "loop_stalled",
 ] as const;

@@ -197,7 +197,7 @@ export class Attempt implements CarrierReports, LiveAttempt {
 
   save(state: unknown): void {
     // Given up on or forced away: what it still says must not reach the next attempt.
-    if (!this.#over) this.cell.saved = state;
+    if (!this.#over) this.cell.save(state);
   }
 
   progress(report: ProgressReport): void {

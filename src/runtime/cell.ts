@@ -56,8 +56,8 @@ export class Cell {
   stored: TaskSnapshot | null = null;
   args: readonly unknown[] | undefined;
   attempt: LiveAttempt | null = null;
-  /** What the last attempt saved for the next one. */
-  saved: unknown;
+  #saved: unknown;
+  #isSaveDue = false;
   /** What the last attempt threw, while it is in memory: the `cause` of the error that `result` throws. */
   error: unknown;
   /** Its last body was given up on while it was to stop: whoever asked for that does not want another attempt. */
@@ -81,6 +81,29 @@ export class Cell {
     this.snapshot = parts.snapshot;
     this.args = parts.args;
     this.place = parts.place;
+  }
+
+  /** What the last attempt saved for the next one. */
+  get saved(): unknown {
+    return this.#saved;
+  }
+
+  /** Something else is to go on from: it goes to the store with the next change. */
+  save(state: unknown): void {
+    this.#saved = state;
+    this.#isSaveDue = true;
+  }
+
+  /** As it was read from the store. */
+  restore(saved: unknown): void {
+    this.#saved = saved;
+  }
+
+  /** What is to be stored of it with a change, once; `undefined`: nothing. */
+  takeSave(): { readonly value: unknown } | undefined {
+    if (!this.#isSaveDue) return undefined;
+    this.#isSaveDue = false;
+    return { value: this.#saved };
   }
 
   get taskId(): string {

@@ -112,7 +112,8 @@ export class Control {
     if (this.#moves(cell, "reset")) {
       const reopened = cell.place?.reopen(cell, "reset");
       this.#again(cell, { type: "reset", force, ...by });
-      cell.saved = undefined;
+      cell.save(undefined);
+      this.#lifecycle.note(cell, {});
       reopened?.();
     }
     return await storedNow(cell);

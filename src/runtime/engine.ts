@@ -235,6 +235,7 @@ export class Engine {
     const place = row.pipelineRunId === null ? null : ENDED_RUN;
     const cell = new Cell({ definition: definitionOf(row.name, payload?.overrides ?? null), snapshot: row, args: payload?.args, place });
     cell.stored = row;
+    cell.restore(payload?.saved);
     return cell;
   }
 

@@ -341,13 +341,14 @@ function announcementsOf(write: Write): readonly Announcement[] {
 /** Two changes of one task as one: from what the first expects to where the second leads. */
 function joined(first: TaskChange, second: TaskChange): TaskChange {
   const args = second.args ?? first.args;
+  const saved = second.saved ?? first.saved;
   const change: TaskChange = {
     snapshot: second.snapshot,
     expectVersion: first.expectVersion,
     events: [...first.events, ...second.events],
     attempts: [...first.attempts, ...second.attempts],
   };
-  return args === undefined ? change : { ...change, args };
+  return { ...change, ...(args === undefined ? {} : { args }), ...(saved === undefined ? {} : { saved }) };
 }
 
 function both(first: Stored | null, second: Stored | null): Stored | null {

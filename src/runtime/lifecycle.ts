@@ -6,7 +6,7 @@ import type { Failure } from "../core/failure.ts";
 import type { LifecycleEvent } from "../core/lifecycle-events.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { Logger } from "../core/ports/logger.ts";
-import type { TaskStore } from "../core/ports/store.ts";
+import type { TaskChange, TaskStore } from "../core/ports/store.ts";
 import type { TaskSnapshot } from "../core/snapshot.ts";
 import { holdsSlot } from "../core/snapshot-rules.ts";
 import { apply } from "../core/state-machine.ts";
@@ -118,6 +118,8 @@ export class Lifecycle {
     const before = cell.snapshot;
     const { warning } = what.along;
     cell.snapshot = after;
+    // What is done is done: should it ever run again, it begins anew.
+    if (after.status === "succeeded" && cell.saved !== undefined) cell.save(undefined);
     this.#write(cell, before, warning === undefined ? what : { ...what, events: [...what.events, this.#warning(cell, warning)] });
     this.#react(cell, before, after);
   }
@@ -177,7 +179,15 @@ export class Lifecycle {
   #write(cell: Cell, before: TaskSnapshot, what: Decided): void {
     const snapshot = cell.snapshot;
     const { args, stored } = what.along;
-    const change = { snapshot, expectVersion: before.statusVersion, events: what.events, attempts: what.attempts };
+    const saved = cell.takeSave();
+    const change: TaskChange = {
+      snapshot,
+      expectVersion: before.statusVersion,
+      events: what.events,
+      attempts: what.attempts,
+      ...(args === undefined ? {} : { args }),
+      ...(saved === undefined ? {} : { saved }),
+    };
     const ahead = cell.outbox.takeAhead();
     cell.unstored += 1;
     const whenStored: Stored = (problem, result) => {
@@ -188,9 +198,10 @@ export class Lifecycle {
       const isEnd = isTerminal(snapshot.status) && snapshot.statusVersion > before.statusVersion;
       if (isEnd && result.outcomeMissing !== null) this.#warnOfMissing(cell, "outcome_not_stored", result.outcomeMissing);
       if (args !== undefined && result.argsMissing !== null) this.#warnOfMissing(cell, "args_not_stored", result.argsMissing);
+      if (saved !== undefined && result.savedMissing !== null) this.#warnOfMissing(cell, "state_not_stored", result.savedMissing);
       stored?.(problem);
     };
-    this.#parts.journal.change(args === undefined ? change : { ...change, args }, whenStored, ahead);
+    this.#parts.journal.change(change, whenStored, ahead);
   }
 
   #stored(cell: Cell, snapshot: TaskSnapshot, problem: Error | null, outcomeMissing: string | null): void {
@@ -219,7 +230,7 @@ export class Lifecycle {
   }
 
   /** The value still flows in memory; whoever needs it later must know that it is not in the store. */
-  #warnOfMissing(cell: Cell, code: "outcome_not_stored" | "args_not_stored", why: string): void {
+  #warnOfMissing(cell: Cell, code: "outcome_not_stored" | "args_not_stored" | "state_not_stored", why: string): void {
     this.warn(cell.taskId, { code, message: why }).catch((problem: unknown) => {
       this.#parts.logger.warn(why, { taskId: cell.taskId, notRecorded: String(problem) });
     });

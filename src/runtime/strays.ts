@@ -56,7 +56,7 @@ for (const listener of [onRejection, onException]) Object.defineProperty(listene
 function crash(error: unknown): void {
   unwatch();
   setImmediate(() => {
-    throw error;
+    throw error; // Nobody caught this error of the program's own. It is thrown anew here, and ends the process:
   });
 }
 

@@ -85,6 +85,14 @@ describe.each(KINDS)("%s: what lasts from one attempt to the next", (kind) => {
     expect(three.fencingToken).toBeGreaterThan(one.fencingToken);
   });
 
+  test("is there also when a person retries what has ended", async () => {
+    await using rig = await CarrierRig.open({ tasks: [FACTS[kind]], processes: { standby: 1 } });
+    const handle = await rig.controller.submit(FACTS[kind], [{ does: "count up, failing until", attempt: 2 }]);
+    expect(await handle.wait({ timeout: "10s" })).toMatchObject({ status: "failed" });
+    await handle.retry();
+    expect(await handle.result()).toMatchObject({ before: 1, after: 2 });
+  });
+
   test("is no file: each attempt has a folder of its own, and each file is there whole or not at all", async () => {
     await using rig = await CarrierRig.open({ tasks: [FACTS[kind]], processes: { standby: 1 } });
     const report = async (content: string, fails: boolean): Promise<string> => {

@@ -17,7 +17,7 @@ beforeEach(async () => {
   await store.open();
 });
 
-const MADE = { conflict: null, outcomeMissing: null, argsMissing: null };
+const MADE = { conflict: null, outcomeMissing: null, argsMissing: null, savedMissing: null };
 
 async function row(taskId: string): Promise<TaskSnapshot> {
   const found = await store.tasks.get(taskId);

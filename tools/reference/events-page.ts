@@ -60,6 +60,8 @@ const WARNINGS: Readonly<Record<WarningCode, string>> = {
   late_result_discarded: "A result came after the verdict. The verdict stays.",
   abandoned_body_ended: "A body that was given up on has ended after all.",
   outcome_not_stored: "The task succeeded, but the value it returned could not be stored.",
+  state_not_stored:
+    "What an attempt saved could not be stored. The next attempt here has it; one begun later, from what is stored, has the state saved before.",
   args_not_stored: "A node's arguments could not be stored. It runs with those in memory, and cannot be run again elsewhere.",
   stray_error: "A promise that the task did not await was rejected, or a callback of it threw.",
   loop_stalled: "The task blocked the event loop: nothing else could run, be paused or be stopped meanwhile.",

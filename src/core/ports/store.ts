@@ -14,6 +14,12 @@ export interface TaskPayload {
   readonly overrides: unknown;
 }
 
+/** A task's values as stored. */
+export interface StoredPayload extends TaskPayload {
+  /** What its last attempts saved to go on from; `undefined`: nothing. */
+  readonly saved: unknown;
+}
+
 /** A task to be made: its row, its values, and the events that tell of it. */
 export interface TaskCreation {
   readonly snapshot: TaskSnapshot;
@@ -37,6 +43,8 @@ export interface TaskChange {
   readonly attempts: readonly AttemptRecord[];
   /** A node's arguments, worked out when its upstreams had ended. */
   readonly args?: readonly unknown[];
+  /** What its attempt saved for the next one, `undefined` to forget it; left out: what is stored stays. */
+  readonly saved?: { readonly value: unknown };
 }
 
 /** What became of one change; the others are not touched by it. */
@@ -47,10 +55,12 @@ export interface ChangeResult {
   readonly outcomeMissing: string | null;
   /** It was made, but the arguments worked out for it cannot be stored: why. They still flow in memory. Else `null`. */
   readonly argsMissing: string | null;
+  /** It was made, but what the attempt saved cannot be stored: why. The state stored before stays. Else `null`. */
+  readonly savedMissing: string | null;
 }
 
 /** The change was made as it was given. */
-export const CHANGE_MADE: ChangeResult = Object.freeze({ conflict: null, outcomeMissing: null, argsMissing: null });
+export const CHANGE_MADE: ChangeResult = Object.freeze({ conflict: null, outcomeMissing: null, argsMissing: null, savedMissing: null });
 
 /** The high-rate side path: never checks or raises the version, never wakes a terminal task. Source §5.6. */
 export interface Touch {
@@ -95,13 +105,13 @@ export interface TaskFacet {
   create(creations: readonly TaskCreation[]): Promise<void>;
   /**
    * One durable write; the answers are in the order of the changes, each made on what those before it left. The
-   * row becomes what the change says, values included: start from `get`, since `query` leaves them out. An outcome or
-   * arguments that cannot be stored hold no step up: the answer says why they are missing.
+   * row becomes what the change says, values included: start from `get`, since `query` leaves them out. An outcome,
+   * arguments or a saved state that cannot be stored hold no step up: the answer says why they are missing.
    */
   commit(changes: readonly TaskChange[]): Promise<readonly ChangeResult[]>;
   /** With its outcome; `undefined` when there is no such task. */
   get(taskId: string): Promise<TaskSnapshot | undefined>;
-  payload(taskId: string): Promise<TaskPayload | undefined>;
+  payload(taskId: string): Promise<StoredPayload | undefined>;
   /** Without outcomes. In the order in which the tasks were made; what is made meanwhile comes last. */
   query(query: TaskQuery): Promise<Page<TaskSnapshot>>;
   counts(query: Omit<TaskQuery, "limit" | "cursor">): Promise<StatusCounts>;

@@ -71,7 +71,7 @@ export interface TaskContext {
   readonly artifacts: Artifacts;
   /** Keeps a state for the next attempt: a retried backfill goes on where it was. Plain values; the last one counts. */
   save(state: unknown): void;
-  /** What the last attempt saved; `undefined`: nothing. */
+  /** What the last attempt saved, whoever asked for this one; `undefined`: nothing. `reset` and success forget it. */
   readonly saved: unknown;
   /** The value of an upstream node of this run, by the node's name. Throws `OutcomeMissing` where it has none. */
   upstream(node: string): Promise<unknown>;

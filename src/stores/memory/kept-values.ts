@@ -37,6 +37,11 @@ export function keepArgs(args: readonly unknown[], maxBytes: number): Tried {
   return args.length === 0 ? { text: "[]", missing: null } : tryEncode(args, "args", maxBytes);
 }
 
+/** What an attempt saved for the next one. Never throws: the attempt goes on, whatever it saved. */
+export function keepSaved(state: unknown, maxBytes: number): Tried {
+  return tryEncode(state, "saved", maxBytes);
+}
+
 /** A value as text, or why it is not. */
 export interface Tried {
   readonly text: string | undefined;

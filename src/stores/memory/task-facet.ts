@@ -1,13 +1,13 @@
 import { ConcurrencyConflict } from "../../core/errors.ts";
 import type { StoredEvent } from "../../core/events.ts";
 import { CHANGE_MADE } from "../../core/ports/store.ts";
-import type { ChangeResult, Page, StatusCounts, TaskChange, TaskCreation, TaskFacet, TaskPayload, TaskQuery, Touch } from "../../core/ports/store.ts";
+import type { ChangeResult, Page, StatusCounts, TaskChange, TaskCreation, TaskFacet, StoredPayload, TaskQuery, Touch } from "../../core/ports/store.ts";
 import type { TaskSnapshot } from "../../core/snapshot.ts";
 import { isTerminal } from "../../core/transitions.ts";
 import { decodeValue } from "../codec.ts";
 import { withAttempts } from "./attempt-list.ts";
 import { frozenRow } from "./frozen-row.ts";
-import { decodeArgs, keepArgs, keepOutcome } from "./kept-values.ts";
+import { decodeArgs, keepArgs, keepOutcome, keepSaved } from "./kept-values.ts";
 import type { MemoryData } from "./memory-data.ts";
 import type { Session } from "./session.ts";
 import type { TaskRecord } from "./task-table.ts";
@@ -50,11 +50,11 @@ export class MemoryTasks implements TaskFacet {
       : Object.freeze({ ...row, outcome: decodeOptional(outcome), partialOutcome: decodeOptional(partialOutcome) });
   }
 
-  async payload(taskId: string): Promise<TaskPayload | undefined> {
+  async payload(taskId: string): Promise<StoredPayload | undefined> {
     const record = this.#session.data().tasks.find(taskId);
     if (record === undefined) return undefined;
     const overrides = record.overrides === undefined ? null : decodeValue(record.overrides);
-    return Object.freeze({ args: decodeArgs(record.args), overrides });
+    return Object.freeze({ args: decodeArgs(record.args), overrides, saved: decodeOptional(record.saved) });
   }
 
   async query(query: TaskQuery): Promise<Page<TaskSnapshot>> {
@@ -104,8 +104,12 @@ export class MemoryTasks implements TaskFacet {
     const args = change.args === undefined ? null : keepArgs(change.args, this.#session.maxValueBytes);
     if (args !== null) record.args = args.text;
     if (attempts.length > 0) record.attempts = withAttempts(record.attempts, attempts);
+    const saved = change.saved === undefined ? null : keepSaved(change.saved.value, this.#session.maxValueBytes);
+    if (saved?.missing === null) record.saved = saved.text;
     const argsMissing = args?.missing ?? null;
-    return missing === null && argsMissing === null ? CHANGE_MADE : { conflict: null, outcomeMissing: missing, argsMissing };
+    const savedMissing = saved?.missing ?? null;
+    const isWhole = missing === null && argsMissing === null && savedMissing === null;
+    return isWhole ? CHANGE_MADE : { conflict: null, outcomeMissing: missing, argsMissing, savedMissing };
   }
 }
 

@@ -19,6 +19,7 @@ export interface TaskRecord extends LogThread {
   readonly overrides: string | undefined;
   outcome: string | undefined;
   partialOutcome: string | undefined;
+  saved: string | undefined;
   attempts: readonly AttemptRecord[];
   readonly run: RunMembers | null;
 }
@@ -85,6 +86,7 @@ export class TaskTable {
       overrides: payload.overrides,
       outcome: undefined,
       partialOutcome: undefined,
+      saved: undefined,
       attempts: NO_ATTEMPTS,
       newest: NO_POSITION,
       run: row.pipelineRunId === null ? null : this.membersOf(row.pipelineRunId),
