@@ -88,6 +88,14 @@ export function decideInOrder(state: RunState, nodes: readonly number[]): readon
   return nodes.filter((node) => decide(state, node));
 }
 
+/** Judges one node that waits, and what follows from it where its join is decided. */
+export function judgeNode(state: RunState, node: number): Advance {
+  if (!decide(state, node)) return { actions: [] };
+  const outcome = standingOf(state, node);
+  if (!isEnded(outcome)) return { actions: actionsFor(state, [node]) };
+  return { actions: [...actionsFor(state, [node, ...cascadeFrom(state, node)]), ...concludeRun(state, { node, outcome })] };
+}
+
 function cascadeFrom(state: RunState, ended: number): readonly number[] {
   const decided: number[] = [];
   const queue = [ended];

@@ -1,7 +1,7 @@
 import { InternalError } from "./errors.ts";
 import { at } from "./graph-at.ts";
-import { actionsFor, concludeRun, decideInOrder } from "./graph-advance.ts";
-import type { Action } from "./graph-advance.ts";
+import { actionsFor, concludeRun, decideInOrder, judgeNode } from "./graph-advance.ts";
+import type { Action, Advance } from "./graph-advance.ts";
 import { isClosing, isEnded, moveNode, standingOf } from "./graph-run-state.ts";
 import type { RunState, Standing } from "./graph-run-state.ts";
 import { REVIVABLE } from "./transitions.ts";
@@ -76,9 +76,15 @@ export function takeNode(state: RunState, node: number): void {
   if (standingOf(state, node) === "waiting") moveNode(state, node, "released");
 }
 
-/** A node in the caller's hands waits for its join again: the next end above it decides. Nothing happens to one that is not. */
-export function returnNode(state: RunState, node: number): void {
-  if (standingOf(state, node) === "released") moveNode(state, node, "waiting");
+/**
+ * A node in the caller's hands waits for its join again, and is judged at once: what its upstreams have come to
+ * meanwhile may let it go or end it. While the run is being ended nothing is decided: that is for the caller to
+ * end. Nothing happens to a node that is not in its hands.
+ */
+export function returnNode(state: RunState, node: number): Advance {
+  if (standingOf(state, node) !== "released") return { actions: [] };
+  moveNode(state, node, "waiting");
+  return judgeNode(state, node);
 }
 
 function withDescendants(state: RunState, nodes: ReadonlySet<number>): ReadonlySet<number> {

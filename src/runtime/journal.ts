@@ -113,6 +113,8 @@ export class Journal {
   }
 
   changeRun(change: RunChange, stored: Stored | null = null): void {
+    // It is a write of its own between the changes of tasks: what is decided behind it must not be stored before it.
+    this.#joinable.clear();
     this.#push({ op: "changeRun", change, stored });
   }
 

@@ -1,5 +1,6 @@
 import { describeValue } from "../core/describe-value.ts";
 import { ConfigurationError, InvalidTransition, OutcomeMissing } from "../core/errors.ts";
+import type { CancelTrigger } from "../core/aggregation.ts";
 import type { PipelineRunStatusChanged } from "../core/events.ts";
 import { createFailure } from "../core/failure.ts";
 import type { Failure } from "../core/failure.ts";
@@ -8,7 +9,7 @@ import { advance, beginRun } from "../core/graph-advance.ts";
 import type { Action, EndAction } from "../core/graph-advance.ts";
 import { nodeIndex } from "../core/graph.ts";
 import { reopenNode, returnNode, takeNode } from "../core/graph-revive.ts";
-import { closeRun, createRunState } from "../core/graph-run-state.ts";
+import { closeRun, createRunState, isClosing } from "../core/graph-run-state.ts";
 import type { RunState } from "../core/graph-run-state.ts";
 import { isList } from "../core/options.ts";
 import { effectiveOutcome, isOutcome, judgeJoin } from "../core/join.ts";
@@ -222,7 +223,9 @@ export class PipelineDriver {
     const { lifecycle } = this.#parts;
     if (judgeJoin(at(this.plan.graph.nodes, node).join, at(this.#state.nodes, node)) !== "ready") {
       if (cell.snapshot.status === "pending") lifecycle.must(cell, { type: "start", depsOpen: true, ...by });
-      returnNode(this.#state, node);
+      this.#perform(returnNode(this.#state, node).actions);
+      // The rest of the run is being ended, and this would wait for what never comes.
+      if (isClosing(this.#state)) this.#haltBehind(node);
       return;
     }
     let args: readonly unknown[] | undefined;
@@ -234,6 +237,15 @@ export class PipelineDriver {
     }
     cell.args = args ?? cell.args;
     lifecycle.must(cell, { type: "start", depsOpen: false, ...by }, args === undefined ? {} : { args });
+  }
+
+  /** Ends a node as the rest of its run was ended. */
+  #haltBehind(node: number): void {
+    const { requestedAction, aggregation } = this.run;
+    const verb = requestedAction === "stop" ? "stop" : "cancel";
+    const policy: CancelTrigger = aggregation.kind === "quorum" ? "pipeline:quorum-unreachable" : "pipeline:fail-fast";
+    const trigger = requestedAction === null ? policy : `user:${verb}`;
+    this.#haltNodes([node], verb, { by: { trigger, actor: "system", reason: "its run is being ended, and what it depends on is not met" } });
   }
 
   /** It fails by itself, takes no slot and is not retried. */

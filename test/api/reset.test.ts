@@ -274,6 +274,36 @@ describe("reset of a node", () => {
     expect(await controller.get(idOf(run, "last"))).toMatchObject({ status: "succeeded", outcome: 16 });
   });
 
+  it("whose upstream has ended otherwise meanwhile ends on start as it would have in its turn, and so does the run", async () => {
+    await using stage = await begun();
+    const { controller, clock, run } = stage;
+    await controller.reset(idOf(run, "double"), SURE);
+    puppet.call(0).throws(new Error("no value"));
+    puppet.call(1).returns();
+    await clock.advance("1h");
+    expect(statuses(run)).toEqual(["source: failed", "double: pending", "last: blocked", "keep: succeeded"]);
+    await controller.start(idOf(run, "double"));
+    await clock.advance(0);
+    expect(statuses(run)).toEqual(["source: failed", "double: cancelled", "last: cancelled", "keep: succeeded"]);
+    expect(await run.wait({ timeout: 0 })).toMatchObject({ status: "failed" });
+  });
+
+  it.each([
+    ["stop", "stopped"],
+    ["cancel", "cancelled"],
+  ] as const)("while the run is being ended by %s ends on start as the rest does, unless its deps are met", async (verb, status) => {
+    await using stage = await begun();
+    const { controller, clock, run } = stage;
+    const ended = verb === "stop" ? run.stop({ grace: "10s" }) : run.cancel("enough", { grace: "10s" });
+    await clock.advance(0);
+    expect(statuses(run)).toEqual(["source: stopping", `double: ${status}`, `last: ${status}`, "keep: stopping"]);
+    await controller.reset(idOf(run, "double"), SURE);
+    await controller.start(idOf(run, "double"));
+    await clock.advance("10s");
+    expect(statuses(run).slice(1, 3)).toEqual([`double: ${status}`, `last: ${status}`]);
+    expect(await ended).toMatchObject({ endedAt: clock.now() });
+  });
+
   it("whose arguments cannot be worked out fails by itself on start, as it would have in its turn", async () => {
     await using stage = await begun();
     const { controller, clock, run } = stage;

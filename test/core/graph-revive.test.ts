@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { InternalError } from "../../src/core/errors.ts";
 import { advance, beginRun } from "../../src/core/graph-advance.ts";
 import { reopenNode, returnNode, reviveNodes, revivableNodes, takeNode } from "../../src/core/graph-revive.ts";
-import { closeRun, countsOf, createRunState, standingOf } from "../../src/core/graph-run-state.ts";
+import { closeRun, countsOf, createRunState, isClosing, standingOf } from "../../src/core/graph-run-state.ts";
 import type { RunState, Standing } from "../../src/core/graph-run-state.ts";
 import { buildGraph } from "../../src/core/graph.ts";
 import type { NodeSpec } from "../../src/core/graph.ts";
@@ -150,9 +150,36 @@ describe("takeNode and returnNode", () => {
     const state = ended([node("a"), node("b"), node("c", ["a", "b"])], ["released", "released", "waiting"], allSettled());
     takeNode(state, 2);
     expect(advance(state, { node: 0, outcome: "failed" }).actions).toEqual([]);
-    returnNode(state, 2);
+    reopenNode(state, 0);
+    expect(returnNode(state, 2).actions).toEqual([]);
     expect(standingOf(state, 2)).toBe("waiting");
-    expect(advance(state, { node: 1, outcome: "succeeded" }).actions).toMatchObject([{ type: "end", node: 2 }, { type: "verdict" }]);
+    expect(advance(state, { node: 0, outcome: "lost" }).actions).toMatchObject([{ type: "end", node: 2 }]);
+  });
+
+  it("give it back to a join that was decided meanwhile: it is let go or ended at once, and what lies below it as well", () => {
+    const graph = [node("a"), node("b", ["a"]), node("c", ["b"])];
+    const state = ended(graph, ["waiting", "waiting", "waiting"], allSettled());
+    takeNode(state, 1);
+    advance(state, { node: 0, outcome: "cancelled" });
+    expect(returnNode(state, 1).actions).toMatchObject([
+      { type: "end", node: 1, to: "cancelled", kind: "dependency_failed" },
+      { type: "end", node: 2, to: "cancelled", kind: "dependency_failed" },
+      { type: "verdict", status: "cancelled" },
+    ]);
+    const met = ended(graph, ["waiting", "waiting", "waiting"]);
+    takeNode(met, 1);
+    advance(met, { node: 0, outcome: "succeeded" });
+    expect(returnNode(met, 1).actions).toEqual([{ type: "ready", node: 1 }]);
+    expect(standingOf(met, 1)).toBe("released");
+  });
+
+  it("decide nothing while the run is being ended", () => {
+    const state = ended([node("a"), node("b", ["a"])], ["released", "waiting"]);
+    takeNode(state, 1);
+    closeRun(state);
+    advance(state, { node: 0, outcome: "stopped" });
+    expect(returnNode(state, 1).actions).toEqual([]);
+    expect(isClosing(state)).toBe(true);
   });
 
   it("leave a node that has ended as it is", () => {

@@ -62,6 +62,13 @@ export function effectOf(row: TaskSnapshot, verb: AskedVerb): string {
   return VERBS[key]?.[verb] ?? "no";
 }
 
+/** Out of a terminal status by a person or a run, or back to the beginning. */
+function isRevival({ from, to, trigger }: TaskStatusChanged): boolean {
+  if (trigger === "user:reset") return to === "pending" && !["pending", "starting", "running", "pausing", "stopping"].includes(from);
+  if (to === "skipped") return from === "failed";
+  return to === "queued" && ["failed", "stopped", "cancelled", "lost"].includes(from);
+}
+
 /** What is wrong with the story of a task, in words. */
 export function brokenStory(row: TaskSnapshot, history: readonly TaskStatusChanged[]): readonly string[] {
   const wrong: string[] = [];
@@ -72,8 +79,9 @@ export function brokenStory(row: TaskSnapshot, history: readonly TaskStatusChang
     const what = `step ${index + 1} (${step.from} → ${step.to})`;
     if (step.from !== status) wrong.push(`${what} does not begin where the one before ended: ${status}`);
     if (step.statusVersion !== index + 1) wrong.push(`${what} has version ${step.statusVersion}`);
-    const isRevival = step.kind === "revive" && step.to === "queued" && ["failed", "stopped", "cancelled", "lost"].includes(step.from);
-    if (!isRevival && !NEXT[step.from].split(" ").includes(step.to)) wrong.push(`${what} is not allowed`);
+    const isAllowed = step.kind === "revive" ? isRevival(step) : NEXT[step.from].split(" ").includes(step.to);
+    if (!isAllowed) wrong.push(`${what} is not allowed`);
+    if (step.trigger === "user:reset") attempts = 0;
     if (step.to === "starting") attempts += 1;
     if (step.to === "stopping") askedTo = step.trigger === "user:stop" || step.trigger === "controller:close" ? "stopped" : "cancelled";
     if (step.from === "stopping" && (step.to === "stopped" || step.to === "cancelled") && step.to !== askedTo) wrong.push(`${what} was to be ${askedTo}`);

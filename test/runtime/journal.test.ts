@@ -8,6 +8,11 @@ import type { TaskChange, TaskCreation } from "../../src/core/ports/store.ts";
 import { createSnapshot } from "../../src/core/snapshot.ts";
 import type { TaskSnapshot } from "../../src/core/snapshot.ts";
 import { apply } from "../../src/core/state-machine.ts";
+import { buildGraph } from "../../src/core/graph.ts";
+import { failFast } from "../../src/core/policies/aggregation.ts";
+import type { RunSnapshot } from "../../src/core/run.ts";
+import { plannedRun } from "../../src/runtime/run-plan.ts";
+import { runEvent } from "../../src/runtime/pipeline-driver.ts";
 import { createdEvent, eventsOf } from "../../src/runtime/audit-events.ts";
 import { Journal } from "../../src/runtime/journal.ts";
 import type { Stored } from "../../src/runtime/journal.ts";
@@ -125,6 +130,25 @@ describe("group commit", () => {
     expect((await store.audit.history("t")).map(({ statusVersion }) => statusVersion)).toEqual([1, 2, 3, 4]);
     expect(await store.audit.attempts("t")).toMatchObject([{ attempt: 1, endedAs: "succeeded" }]);
     expect(published).toEqual(["t:1", "t:2", "t:2:started", "t:3", "t:4"]);
+  });
+
+  test("a change that is decided after a run's step joins none from before it: nothing is stored or published ahead of its cause", async () => {
+    const [a, b] = [await made("a"), await made("b")];
+    const run = plannedRun({ pipeline: "p", params: [], graph: buildGraph([]), nodes: [], aggregation: failFast(), priority: 0 }, "r", 0);
+    journal.createRun({ run, params: [], creations: [], events: [] }, noted("run"));
+    await clock.advance(0);
+    for (const list of [store.writes, published, answers]) list.length = 0;
+
+    const first = changeOf(a, { type: "enqueue" });
+    const ended: RunSnapshot = { ...run, status: "running", version: 1 };
+    journal.change(first, noted("a:1"));
+    journal.changeRun({ snapshot: ended, expectVersion: 0, events: [runEvent(run, ended, { at: 0, by: {} })] }, noted("run"));
+    journal.change(changeOf(b, { type: "enqueue" }), noted("b:1"));
+    journal.change(changeOf(first.snapshot, DISPATCH), noted("a:2"));
+    await clock.advance(0);
+    expect(published).toEqual(["a:1", "r:1", "b:1", "a:2", "a:2:started"]);
+    expect(answers).toEqual(["a:1: stored", "run: stored", "b:1: stored", "a:2: stored"]);
+    expect(store.writes).toEqual(["commit 1", "commitRun 1", "commit 2"]);
   });
 
   test("a change that is being written is not joined any more", async () => {

@@ -1,0 +1,144 @@
+import type { RunHandle, RunSnapshot, TaskSnapshot, TaskStatus } from "../../src/index.ts";
+import { foretell, verdictOver } from "./dag-plan.ts";
+import type { Foretold, NodeScript } from "./dag-plan.ts";
+import type { DagWorld, Plan } from "./dag-world.ts";
+import { DispatchAudit } from "./dispatch-audit.ts";
+import type { Limits } from "./dispatch-audit.ts";
+import { brokenStory } from "./rules.ts";
+import { RunAudit } from "./run-audit.ts";
+
+/** What is wrong with runs that have had all the time they need and were left alone, in words. */
+export async function auditRuns(world: DagWorld, limits: Limits): Promise<readonly string[]> {
+  const watched = await look(world);
+  return [...(await auditTraces(world, limits, watched)), ...watched.flatMap((run) => auditEnds(world, run))];
+}
+
+/** The same where somebody interfered, so that nobody can foretell how the nodes end. */
+export async function auditMeddledRuns(world: DagWorld, limits: Limits): Promise<readonly string[]> {
+  return await auditTraces(world, limits, await look(world));
+}
+
+interface Watched {
+  readonly plan: Plan;
+  readonly handle: RunHandle;
+  readonly run: RunSnapshot;
+  readonly nodes: readonly TaskSnapshot[];
+}
+
+async function look(world: DagWorld): Promise<readonly Watched[]> {
+  return await Promise.all(
+    world.runs.map(async (handle, number): Promise<Watched> => {
+      const plan = world.plans[number];
+      if (plan === undefined) throw new Error(`no plan ${number}`);
+      const nodes = await Promise.all(handle.graph().map(async ({ taskId }) => await world.controller.get(taskId)));
+      return { plan, handle, run: await handle.snapshot(), nodes };
+    }),
+  );
+}
+
+/** What the record says, step by step, and the sums. */
+async function auditTraces(world: DagWorld, limits: Limits, watched: readonly Watched[]): Promise<readonly string[]> {
+  const wrong = [...world.wrong];
+  const rows = new Map(watched.flatMap(({ nodes }) => nodes.map((node) => [node.taskId, node])));
+  const dispatches = new DispatchAudit(limits, (taskId) => rows.get(taskId) ?? { priority: 0, tags: [] });
+  for (const event of world.events) dispatches.read(event);
+  wrong.push(...dispatches.wrong, ...dispatches.idleAt(world.clock.now()).map((taskId) => `task ${taskId} waits though it could begin`));
+  for (const { plan, handle, run, nodes } of watched) {
+    if (run.endedAt === null) wrong.push(`run ${run.name} stands still: it is ${run.status}, its nodes ${nodes.map(({ status }) => status).join(", ")}`);
+    for (const node of nodes) wrong.push(...brokenStory(node, await world.controller.history(node.taskId)));
+    const audit = new RunAudit(
+      handle.id,
+      plan.scripts.map((script) => ({ ...script, hasCondition: script.condition !== "none" })),
+      plan.policy,
+    );
+    for (const event of world.events) audit.read(event);
+    const statuses = nodes.map(({ status }) => status);
+    wrong.push(...audit.wrong, ...audit.owed(), ...auditCounts(handle, statuses), ...(await auditStats(world, handle, statuses)));
+    wrong.push(...auditChain(handle, plan.scripts, nodes));
+  }
+  return wrong;
+}
+
+function auditEnds(world: DagWorld, { plan: { scripts, policy }, run, nodes }: Watched): readonly string[] {
+  const told = foretell(scripts);
+  const toldStatuses = [...told.values()].map(({ status }) => status);
+  // Where a quorum is out of reach, what had failed by then is a matter of time.
+  const isCertain = policy.kind !== "quorum" || toldStatuses.filter((status) => status === "succeeded").length >= policy.count;
+  const verdict = verdictOver(toldStatuses, policy);
+  const wrong = isCertain && run.status !== verdict ? [`run ${run.name} ended ${run.status} instead of ${verdict}`] : [];
+  return [...wrong, ...nodes.flatMap((node) => auditNode(world, node, { foretold: told.get(node.node ?? ""), canBeCut: policy.kind !== "allSettled" }))];
+}
+
+interface Expectation {
+  readonly foretold: Foretold | undefined;
+  /** The policy may have cancelled it before its time. */
+  readonly canBeCut: boolean;
+}
+
+function auditNode(world: DagWorld, node: TaskSnapshot, { foretold, canBeCut }: Expectation): readonly string[] {
+  if (foretold === undefined) return [`node ${node.node} was not planned`];
+  const { status, bodies, value, failure } = foretold;
+  const ran = world.bodiesOf(node.taskId);
+  if (canBeCut && node.status === "cancelled" && node.failure?.kind !== "dependency_failed") {
+    return ran <= Math.max(bodies, 0) ? [] : [`${node.node} was cancelled after ${ran} bodies, of ${bodies}`];
+  }
+  const wrong: string[] = [];
+  const is = (what: string, found: unknown, expected: unknown): void => {
+    if (found !== expected) wrong.push(`${node.node}: ${what} is ${String(found)} instead of ${String(expected)}`);
+  };
+  is("its status", node.status, status);
+  is("the number of its bodies", ran, bodies);
+  is("its value", node.outcome, value);
+  is("the kind of its failure", node.failure?.kind ?? null, failure);
+  return wrong;
+}
+
+function auditCounts(handle: RunHandle, statuses: readonly TaskStatus[]): readonly string[] {
+  const { counts, total } = handle.summary();
+  const counted = countOf(statuses);
+  const differs = Object.entries(counts).some(([status, count]) => count !== (counted.get(status) ?? 0));
+  return differs || total !== statuses.length ? [`the summary of ${handle.name} counts ${JSON.stringify(counts)} of ${total}`] : [];
+}
+
+async function auditStats(world: DagWorld, handle: RunHandle, statuses: readonly TaskStatus[]): Promise<readonly string[]> {
+  const stats = await world.controller.stats({ pipelineRunId: handle.id });
+  const counted = countOf(statuses);
+  return Object.entries(stats).some(([status, count]) => count !== (counted.get(status) ?? 0))
+    ? [`the stats of ${handle.name} are ${JSON.stringify(stats)}`]
+    : [];
+}
+
+function countOf(statuses: readonly TaskStatus[]): ReadonlyMap<string, number> {
+  const counted = new Map<string, number>();
+  for (const status of statuses) counted.set(status, (counted.get(status) ?? 0) + 1);
+  return counted;
+}
+
+/** The first failure is one of the earliest, and what it brought down lies below it and says so. */
+function auditChain(handle: RunHandle, scripts: readonly NodeScript[], nodes: readonly TaskSnapshot[]): readonly string[] {
+  const { firstFailure } = handle.summary();
+  const failed = nodes.filter(({ status }) => status === "failed" || status === "lost");
+  if (firstFailure === null) return failed.length === 0 ? [] : [`the summary of ${handle.name} knows of no failure`];
+  const first = failed.find(({ taskId }) => taskId === firstFailure.taskId);
+  if (first === undefined) return [`the first failure of ${handle.name} has not failed`];
+  if (failed.some(({ endedAt }) => (endedAt ?? 0) < (first.endedAt ?? 0))) return [`the first failure of ${handle.name} is not the first`];
+  const below = namesBelow(scripts, firstFailure.node);
+  const affected = nodes.filter((node) => below.has(node.node ?? "") && node.failure?.kind === "dependency_failed").map((node) => node.node ?? "");
+  const isSame = affected.toSorted().join() === firstFailure.affected.toSorted().join();
+  return isSame ? [] : [`the first failure of ${handle.name} brought down ${affected.join()}, not ${firstFailure.affected.join()}`];
+}
+
+function namesBelow(scripts: readonly NodeScript[], name: string): ReadonlySet<string> {
+  const below = new Map<string, string[]>();
+  for (const script of scripts) for (const dep of script.deps) below.set(dep, [...(below.get(dep) ?? []), script.name]);
+  const reached = new Set<string>();
+  const queue = [name];
+  for (const each of queue) {
+    for (const next of below.get(each) ?? []) {
+      if (reached.has(next)) continue;
+      reached.add(next);
+      queue.push(next);
+    }
+  }
+  return reached;
+}

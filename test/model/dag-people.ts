@@ -1,0 +1,91 @@
+import { TaskError } from "../../src/index.ts";
+import type { RunHandle } from "../../src/index.ts";
+import { pick } from "../core/graph-model.ts";
+import type { DagWorld } from "./dag-world.ts";
+
+const NODE_VERBS = ["pause", "pause", "resume", "resume", "stop", "cancel", "skip", "retry", "retry", "start", "reset"] as const;
+
+/** What was asked and may take its time. */
+interface Asked {
+  readonly what: string;
+  isSettled: boolean;
+}
+
+/** People who meddle with the nodes of runs, and with the runs, at any moment. */
+export class People {
+  readonly wrong: string[] = [];
+  /** How many of their wishes were not refused. */
+  granted = 0;
+  readonly #world: DagWorld;
+  readonly #random: () => number;
+  readonly #asked: Asked[] = [];
+
+  constructor(world: DagWorld, random: () => number) {
+    world.isMeddledWith = true;
+    this.#world = world;
+    this.#random = random;
+  }
+
+  /** Some wishes in one breath, then a little time. */
+  async meddle(): Promise<void> {
+    for (let wishes = 1 + Math.floor(this.#random() * 3); wishes > 0; wishes -= 1) {
+      const run = pick(this.#world.runs, this.#random);
+      if (this.#random() < 0.03) this.#askRun(run);
+      else if (run.summary().status === "running") this.#askNode(pick(run.graph(), this.#random).taskId, pick(NODE_VERBS, this.#random));
+    }
+    await this.#world.clock.advance(pick([0, 1, 5, 20, 50], this.#random));
+  }
+
+  /** Nothing stays in anybody's hands: what is paused goes on, what was reset is started. */
+  async letGo(): Promise<void> {
+    for (let round = 0; round < 20; round += 1) {
+      await this.#world.clock.advance("1m");
+      for (const run of this.#world.runs) {
+        for (const { taskId, status } of run.graph()) {
+          if (status === "paused") this.#askNode(taskId, "resume");
+          if (status === "pending") this.#askNode(taskId, "start");
+        }
+      }
+    }
+    for (const { what, isSettled } of this.#asked) if (!isSettled) this.wrong.push(`never answered: ${what}`);
+  }
+
+  #askNode(taskId: string, verb: (typeof NODE_VERBS)[number]): void {
+    const { controller } = this.#world;
+    const grace = pick([0, 5, 10_000], this.#random);
+    switch (verb) {
+      case "stop":
+      case "cancel":
+        return this.#ask(`${verb} of ${taskId}`, controller[verb](taskId, { grace }));
+      case "skip":
+        return this.#ask(`${verb} of ${taskId}`, controller.skip(taskId, { outcome: 1 }));
+      case "reset":
+        return this.#ask(`${verb} of ${taskId}`, controller.reset(taskId, { confirm: true }));
+      case "pause":
+        return this.#ask(`${verb} of ${taskId}`, controller.pause(taskId, { timeout: pick([1, 10, 30_000], this.#random) }));
+      case "resume":
+      case "retry":
+      case "start":
+        return this.#ask(`${verb} of ${taskId}`, controller[verb](taskId));
+    }
+  }
+
+  #askRun(run: RunHandle): void {
+    this.#ask(`stop of run ${run.name}`, this.#random() < 0.5 ? run.stop({ grace: 5 }) : run.cancel("enough", { grace: 5 }));
+  }
+
+  #ask(what: string, promise: Promise<unknown>): void {
+    const asked: Asked = { what, isSettled: false };
+    this.#asked.push(asked);
+    promise.then(
+      () => {
+        asked.isSettled = true;
+        this.granted += 1;
+      },
+      (error: unknown) => {
+        asked.isSettled = true;
+        if (!(error instanceof TaskError) || error.code === "INTERNAL" || error.code === "STORE") this.wrong.push(`${what}: ${String(error)}`);
+      },
+    );
+  }
+}
