@@ -3,19 +3,68 @@ import { foretell, verdictOver } from "./dag-plan.ts";
 import type { Foretold, NodeScript } from "./dag-plan.ts";
 import type { DagWorld, Plan } from "./dag-world.ts";
 import { DispatchAudit } from "./dispatch-audit.ts";
-import type { Limits } from "./dispatch-audit.ts";
+import type { Claim, Limits } from "./dispatch-audit.ts";
 import { brokenStory } from "./rules.ts";
 import { RunAudit } from "./run-audit.ts";
 
-/** What is wrong with runs that have had all the time they need and were left alone, in words. */
-export async function auditRuns(world: DagWorld, limits: Limits): Promise<readonly string[]> {
-  const watched = await look(world);
-  return [...(await auditTraces(world, limits, watched)), ...watched.flatMap((run) => auditEnds(world, run))];
+/** Looks at every run of a world whenever it is at rest, and once more at its end. */
+export class DagAudit {
+  readonly wrong: string[] = [];
+  readonly #world: DagWorld;
+  readonly #runs: readonly RunAudit[];
+  readonly #dispatches: DispatchAudit;
+  #read = 0;
+
+  constructor(world: DagWorld, limits: Limits) {
+    this.#world = world;
+    this.#runs = world.runs.map((handle, number) => {
+      const { scripts, policy } = planOf(world, number);
+      return new RunAudit(
+        handle.id,
+        scripts.map((script) => ({ ...script, hasCondition: script.condition !== "none" })),
+        policy,
+      );
+    });
+    const claims = new Map<string, Claim>();
+    for (const [number, handle] of world.runs.entries()) {
+      const { scripts, priority } = planOf(world, number);
+      const tagsOf = new Map(scripts.map(({ name, tags }) => [name, tags]));
+      for (const { taskId, name } of handle.graph()) claims.set(taskId, { priority, tags: tagsOf.get(name) ?? [] });
+    }
+    this.#dispatches = new DispatchAudit(limits, (taskId) => claims.get(taskId) ?? { priority: 0, tags: [] });
+  }
+
+  /** Nothing moves any more until time goes on: what was to be done is done. */
+  rest(): void {
+    const { events, clock } = this.#world;
+    for (; this.#read < events.length; this.#read += 1) {
+      const event = events[this.#read];
+      if (event === undefined) continue;
+      this.#dispatches.read(event);
+      for (const run of this.#runs) run.read(event);
+    }
+    for (const run of this.#runs) this.wrong.push(...run.owed());
+    this.wrong.push(...this.#dispatches.idleAt(clock.now()).map((taskId) => `task ${taskId} waits though it could begin`));
+  }
+
+  /** What is wrong with runs that have had all the time they need, and that somebody may have interfered with. */
+  async ended(): Promise<readonly string[]> {
+    this.rest();
+    const traces = await auditTraces(this.#world, await look(this.#world));
+    return [...this.#world.wrong, ...this.wrong, ...this.#runs.flatMap(({ wrong }) => wrong), ...this.#dispatches.wrong, ...traces];
+  }
+
+  /** The same where nobody has interfered: each node ends as was foretold. */
+  async endedAsForetold(): Promise<readonly string[]> {
+    const watched = await look(this.#world);
+    return [...(await this.ended()), ...watched.flatMap((run) => auditEnds(this.#world, run))];
+  }
 }
 
-/** The same where somebody interfered, so that nobody can foretell how the nodes end. */
-export async function auditMeddledRuns(world: DagWorld, limits: Limits): Promise<readonly string[]> {
-  return await auditTraces(world, limits, await look(world));
+function planOf(world: DagWorld, number: number): Plan {
+  const plan = world.plans[number];
+  if (plan === undefined) throw new Error(`no plan ${number}`);
+  return plan;
 }
 
 interface Watched {
@@ -28,8 +77,7 @@ interface Watched {
 async function look(world: DagWorld): Promise<readonly Watched[]> {
   return await Promise.all(
     world.runs.map(async (handle, number): Promise<Watched> => {
-      const plan = world.plans[number];
-      if (plan === undefined) throw new Error(`no plan ${number}`);
+      const plan = planOf(world, number);
       const nodes = await Promise.all(handle.graph().map(async ({ taskId }) => await world.controller.get(taskId)));
       return { plan, handle, run: await handle.snapshot(), nodes };
     }),
@@ -37,24 +85,15 @@ async function look(world: DagWorld): Promise<readonly Watched[]> {
 }
 
 /** What the record says, step by step, and the sums. */
-async function auditTraces(world: DagWorld, limits: Limits, watched: readonly Watched[]): Promise<readonly string[]> {
-  const wrong = [...world.wrong];
-  const rows = new Map(watched.flatMap(({ nodes }) => nodes.map((node) => [node.taskId, node])));
-  const dispatches = new DispatchAudit(limits, (taskId) => rows.get(taskId) ?? { priority: 0, tags: [] });
-  for (const event of world.events) dispatches.read(event);
-  wrong.push(...dispatches.wrong, ...dispatches.idleAt(world.clock.now()).map((taskId) => `task ${taskId} waits though it could begin`));
+async function auditTraces(world: DagWorld, watched: readonly Watched[]): Promise<readonly string[]> {
+  const wrong: string[] = [];
   for (const { plan, handle, run, nodes } of watched) {
     if (run.endedAt === null) wrong.push(`run ${run.name} stands still: it is ${run.status}, its nodes ${nodes.map(({ status }) => status).join(", ")}`);
     for (const node of nodes) wrong.push(...brokenStory(node, await world.controller.history(node.taskId)));
-    const audit = new RunAudit(
-      handle.id,
-      plan.scripts.map((script) => ({ ...script, hasCondition: script.condition !== "none" })),
-      plan.policy,
-    );
-    for (const event of world.events) audit.read(event);
+    // The handle of a run that has ended does not hear of a node that is skipped afterwards.
+    if (nodes.some(({ skippedBy, endedAt }) => skippedBy !== null && (endedAt ?? 0) >= (run.endedAt ?? 0))) continue;
     const statuses = nodes.map(({ status }) => status);
-    wrong.push(...audit.wrong, ...audit.owed(), ...auditCounts(handle, statuses), ...(await auditStats(world, handle, statuses)));
-    wrong.push(...auditChain(handle, plan.scripts, nodes));
+    wrong.push(...auditCounts(handle, statuses), ...(await auditStats(world, handle, statuses)), ...auditChain(handle, plan.scripts, nodes));
   }
   return wrong;
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { randomFrom, SHAPES } from "../core/graph-model.ts";
-import { auditMeddledRuns, auditRuns } from "./dag-audit.ts";
+import { DagAudit } from "./dag-audit.ts";
 import { randomScripts } from "./dag-plan.ts";
 import type { Policy } from "./dag-plan.ts";
 import { People } from "./dag-people.ts";
@@ -39,8 +39,12 @@ function cook({ shape, count, policy, badness, seed, priority }: Recipe): Plan {
 async function play(limits: Limits, recipes: readonly Recipe[]): Promise<void> {
   const world = new DagWorld(limits, recipes.map(cook));
   await world.open();
-  await world.clock.advance("10m");
-  expect(await auditRuns(world, limits)).toEqual([]);
+  const audit = new DagAudit(world, limits);
+  for (const ms of [0, 1, 2, 5, 10, 20, 50, 600_000]) {
+    await world.clock.advance(ms);
+    audit.rest();
+  }
+  expect(await audit.endedAsForetold()).toEqual([]);
   await world.close();
   expect(world.wrong).toEqual([]);
 }
@@ -49,10 +53,14 @@ async function play(limits: Limits, recipes: readonly Recipe[]): Promise<void> {
 async function playMeddled(limits: Limits, recipes: readonly Recipe[], seed: number): Promise<void> {
   const world = new DagWorld(limits, recipes.map(cook));
   await world.open();
+  const audit = new DagAudit(world, limits);
   const people = new People(world, randomFrom(seed));
-  for (let round = 0; round < 25; round += 1) await people.meddle();
+  for (let round = 0; round < 25; round += 1) {
+    await people.meddle();
+    audit.rest();
+  }
   await people.letGo();
-  expect([...people.wrong, ...(await auditMeddledRuns(world, limits))]).toEqual([]);
+  expect([...people.wrong, ...(await audit.ended())]).toEqual([]);
   await world.close();
   expect(world.wrong).toEqual([]);
 }

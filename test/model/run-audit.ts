@@ -22,6 +22,8 @@ interface Place {
   isWaiting: boolean;
   /** A person has begun it anew: it waits for them and for no join. */
   isInHands: boolean;
+  /** It runs because somebody wants it to, whatever the policy has ended. */
+  isWanted: boolean;
 }
 
 /**
@@ -42,7 +44,7 @@ export class RunAudit {
   constructor(runId: string, nodes: readonly AuditedNode[], policy: Policy) {
     this.#runId = runId;
     this.#policy = policy;
-    this.#places = new Map(nodes.map((node) => [node.name, { node, status: "pending", isWaiting: true, isInHands: false }]));
+    this.#places = new Map(nodes.map((node) => [node.name, { node, status: "pending", isWaiting: true, isInHands: false, isWanted: false }]));
   }
 
   read(event: TaskEvent): void {
@@ -74,6 +76,7 @@ export class RunAudit {
     place.status = step.trigger === "user:skip" ? "succeeded" : step.to;
     if (step.trigger === "user:reset") place.isInHands = true;
     if (step.trigger === "user:start") place.isInHands = false;
+    if (step.trigger === "user:start" || step.trigger === "user:retry") place.isWanted = true;
     place.isWaiting = step.to === "pending" || step.to === "blocked";
     if (step.to === "failed" || step.to === "lost") this.#hasFailed = true;
     if (step.trigger === "pipeline:fail-fast" || step.trigger === "pipeline:quorum-unreachable") this.#isClosing = true;
@@ -88,6 +91,8 @@ export class RunAudit {
       case "pipeline:function-threw":
         if (step.to !== "queued") return null;
         return this.#whyNotLetGo(place, says, step);
+      case "scheduler:dispatch":
+        return this.#hasFailed && this.#policy.kind === "failFast" && !place.isWanted ? "a node has failed before" : null;
       case "pipeline:condition-false":
         if (!place.isWaiting) return "it had been let go";
         return says === "condition_false" || (says === "ready" && place.node.hasCondition) ? null : `its join says ${says}`;
