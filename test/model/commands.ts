@@ -94,7 +94,9 @@ class AskTask implements Command {
     const expected = effect === "no" ? "INVALID_TRANSITION" : effect;
     // Asked again, a shorter grace may be over at once.
     const isTightened = before.status === "stopping" && effect === "=" && this.#ms === 0 && did === "lost";
-    if (did !== expected && !isTightened)
+    // A node that was reset waits for its dependencies where they are open.
+    const isBlocked = this.#verb === "start" && before.pipelineRunId !== null && before.status === "pending" && did === "blocked";
+    if (did !== expected && !isTightened && !isBlocked)
       world.wrong.push(`${this.#verb} of a task that is ${before.status} (paused from ${before.pausedFrom}): ${did} instead of ${expected}`);
     if (code !== null && after.statusVersion !== before.statusVersion)
       world.wrong.push(`${this.#verb} was refused, and yet ${before.status} became ${after.status}`);
@@ -106,9 +108,9 @@ class AskTask implements Command {
   /** What the table says, and what stands beside it: given-up bodies, and nodes of runs that have ended. */
   async #expected(world: World, row: TaskSnapshot): Promise<string> {
     const effect = effectOf(row, this.#verb);
-    if (this.#verb !== "retry" || effect !== "queued" || row.status === "retry_wait") return effect;
-    const run = world.runs.find(({ id }) => id === row.pipelineRunId);
-    if (run !== undefined && (await run.snapshot()).endedAt !== null) return "no";
+    const isRevival = (this.#verb === "retry" && effect === "queued") || (this.#verb === "reset" && effect === "pending");
+    if (!isRevival || row.status === "retry_wait") return effect;
+    if (await world.hasEnded(row.pipelineRunId)) return "no";
     return row.abandonedBy !== null && !this.#force ? "CARRIER_ABANDONED" : effect;
   }
 
@@ -121,6 +123,9 @@ class AskTask implements Command {
         return controller.pause(taskId, { timeout: this.#ms });
       case "retry":
         return controller.retry(taskId, { force: this.#force });
+      case "reset":
+        return controller.reset(taskId, { confirm: true, force: this.#force });
+      case "skip":
       case "start":
       case "resume":
         return controller[this.#verb](taskId);
@@ -129,6 +134,50 @@ class AskTask implements Command {
 
   toString(): string {
     return `${this.#verb}(${this.#pick}, ${this.#ms}, ${this.#force})`;
+  }
+}
+
+/** The escape hatch: always there, but not back to the start while a body still runs, or when the run has ended. */
+class Force implements Command {
+  readonly #to: ForceTarget;
+  readonly #pick: number;
+  readonly #force: boolean;
+
+  constructor(to: ForceTarget, pick: number, force: boolean) {
+    this.#to = to;
+    this.#pick = pick;
+    this.#force = force;
+  }
+
+  check(past: Readonly<Past>): boolean {
+    return past.tasks > 0;
+  }
+
+  async run(_past: Past, world: World): Promise<void> {
+    const taskId = world.taskIds[this.#pick % world.taskIds.length] ?? "";
+    const before = await world.row(taskId);
+    const expected = await this.#expected(world, before);
+    const asked = world.controller.forceTransition(taskId, this.#to, { actor: "ada", reason: "to see", force: this.#force });
+    let code: string | null = null;
+    asked.catch((error: unknown) => (code = codeOf(error)));
+    world.ask(`${String(this)} on ${taskId}`, asked);
+    await world.clock.advance(0);
+    const step = (await world.controller.history(taskId)).find(({ statusVersion }) => statusVersion === before.statusVersion + 1);
+    const did = code ?? (step === undefined ? "=" : `${step.kind} ${step.to}`);
+    if (did !== expected) world.wrong.push(`a task that is ${before.status} was forced to ${this.#to}: ${did} instead of ${expected}`);
+    await world.inspect();
+  }
+
+  async #expected(world: World, row: TaskSnapshot): Promise<string> {
+    if (this.#to === "pending" || this.#to === "queued") {
+      if (await world.hasEnded(row.pipelineRunId)) return "INVALID_TRANSITION";
+      if (row.abandonedBy !== null && !this.#force) return "CARRIER_ABANDONED";
+    }
+    return `override ${this.#to}`;
+  }
+
+  toString(): string {
+    return `force(${this.#to}, ${this.#pick}, ${this.#force})`;
   }
 }
 
@@ -229,17 +278,25 @@ class InOneBreath implements Command {
     const body = bodies.find(({ ctx, isOver, isBusy }) => ctx.taskId === taskId && !isOver && !isBusy);
     if (this.#order !== null) body?.tell(this.#order);
     for (const [index, verb] of this.#verbs.entries()) {
-      const asked = verb === "retry" ? controller.retry(taskId, { force: this.#force }) : controller[verb](taskId);
+      const asked = this.#ask(controller, taskId, verb);
       world.ask(`${verb} (${index}) in one breath on ${taskId}`, asked);
       if (this.#pick % 3 === index) await Promise.resolve();
     }
     await world.inspect();
   }
 
+  #ask(controller: World["controller"], taskId: string, verb: AskedVerb): Promise<unknown> {
+    if (verb === "retry") return controller.retry(taskId, { force: this.#force });
+    return verb === "reset" ? controller.reset(taskId, { confirm: true, force: this.#force }) : controller[verb](taskId);
+  }
+
   toString(): string {
     return `inOneBreath(${this.#verbs.join(", ")}, ${this.#pick}, ${this.#order}, ${this.#force})`;
   }
 }
+
+const FORCE_TARGETS = ["succeeded", "failed", "stopped", "cancelled", "skipped", "lost", "pending", "queued"] as const;
+type ForceTarget = (typeof FORCE_TARGETS)[number];
 
 function codeOf(error: unknown): string {
   return error instanceof TaskError ? error.code : String(error);
@@ -255,7 +312,7 @@ const shape: fc.Arbitrary<Shape> = fc.record({
 });
 const pick = fc.nat(100);
 const ms = fc.constantFrom(0, 50, 1_000);
-const verb = fc.constantFrom<AskedVerb>("start", "stop", "pause", "resume", "cancel", "retry");
+const verb = fc.constantFrom<AskedVerb>("start", "stop", "pause", "resume", "cancel", "retry", "skip", "reset");
 
 /** What may happen, and how often beside the rest. */
 export const anyCommands = fc.commands<Past, World, boolean>(
@@ -264,6 +321,7 @@ export const anyCommands = fc.commands<Past, World, boolean>(
     shape.map((each) => new StartRun(each)),
     fc.tuple(verb, pick, ms, fc.boolean()).map((args) => new AskTask(...args)),
     fc.tuple(verb, pick, ms, fc.boolean()).map((args) => new AskTask(...args)),
+    fc.tuple(fc.constantFrom(...FORCE_TARGETS), pick, fc.boolean()).map((args) => new Force(...args)),
     fc.tuple(fc.constantFrom("stop", "cancel"), pick, ms).map((args) => new AskRun(...args)),
     fc.tuple(fc.constantFrom<Order>("checkpoint", "checkpoint", "return", "return", "throw"), pick).map((args) => new Tell(...args)),
     fc.tuple(fc.constantFrom<Order>("checkpoint", "return", "throw"), pick).map((args) => new Tell(...args)),

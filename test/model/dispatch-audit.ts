@@ -34,6 +34,10 @@ export class DispatchAudit {
   readonly #claimOf: (taskId: string) => Claim;
   readonly #waiting = new Map<string, Waiting>();
   readonly #holding = new Set<string>();
+  /** How many bodies that were given up on may still hold the tags of each task: the record tells their end late. */
+  readonly #left = new Map<string, number>();
+  /** Taken from their bodies and put back to the start by force: they may still wait for those to end. */
+  readonly #torn = new Set<string>();
   readonly #retryAt = new Map<string, number>();
   #arrivals = 0;
 
@@ -44,12 +48,13 @@ export class DispatchAudit {
 
   read(event: TaskEvent): void {
     if (event.type === "AttemptFailed" && event.retryAt !== null) this.#retryAt.set(event.taskId, event.retryAt);
+    if (event.type === "TaskWarning" && event.code === "abandoned_body_ended") this.#leave(event.taskId, -1);
     if (event.type === "TaskStatusChanged") this.#step(event);
   }
 
   /** Tasks that could begin at that instant and have not: nobody may wait while what it needs is free. */
   idleAt(now: number): readonly string[] {
-    return [...this.#waiting.keys()].filter((taskId) => (this.#placeOf(taskId)?.sinceMs ?? Infinity) <= now && this.#blocker(taskId) === null);
+    return [...this.#waiting.keys()].filter((taskId) => (this.#placeOf(taskId)?.sinceMs ?? Infinity) <= now && this.#isFree(taskId));
   }
 
   #step(step: TaskStatusChanged): void {
@@ -73,11 +78,19 @@ export class DispatchAudit {
     this.#waiting.set(taskId, { sinceMs: Math.max(at, dueMs), arrival: this.#arrivals, wasDelayed: dueMs > at });
   }
 
-  #hold({ taskId, to }: TaskStatusChanged, from: TaskStatus): void {
-    if (HOLDING.includes(to)) this.#holding.add(taskId);
-    // Paused in place it keeps what it has.
-    else if (to !== "paused" || from !== "pausing") this.#holding.delete(taskId);
+  #hold({ taskId, to, kind }: TaskStatusChanged, from: TaskStatus): void {
     if (to === "starting" || isOver(to)) this.#retryAt.delete(taskId);
+    if (to === "starting") this.#torn.delete(taskId);
+    if (HOLDING.includes(to)) return void this.#holding.add(taskId);
+    // Paused in place it keeps what it has.
+    if (to === "paused" && from === "pausing") return;
+    if (!this.#holding.delete(taskId)) return;
+    if (to === "lost" || kind === "override") this.#leave(taskId, 1);
+    if (kind === "override") this.#torn.add(taskId);
+  }
+
+  #leave(taskId: string, by: number): void {
+    this.#left.set(taskId, (this.#left.get(taskId) ?? 0) + by);
   }
 
   #start(taskId: string, at: number): void {
@@ -100,7 +113,7 @@ export class DispatchAudit {
   #comesBefore(other: string, { taskId, own, at }: { readonly taskId: string; readonly own: Waiting; readonly at: number }): boolean {
     const place = this.#placeOf(other);
     if (place === undefined || place.sinceMs > at || !isEarlier(place, own, this.#claimOf(other).priority - this.#claimOf(taskId).priority)) return false;
-    return this.#blocker(other) === null;
+    return this.#isFree(other);
   }
 
   #blocker(taskId: string): string | null {
@@ -109,9 +122,15 @@ export class DispatchAudit {
     return full === undefined ? null : `"${full}" was used up`;
   }
 
-  /** Bodies that were given up on hold their tags as well: that is for the bodies to see, the record tells their end late. */
   #tagged(tag: string): number {
     return [...this.#holding].filter((taskId) => this.#claimOf(taskId).tags.includes(tag)).length;
+  }
+
+  /** Nothing is in its way, nor anything that may still be there. */
+  #isFree(taskId: string): boolean {
+    if (this.#torn.has(taskId) || this.#blocker(taskId) !== null) return false;
+    const left = [...this.#left].flatMap(([other, count]) => (count > 0 ? this.#claimOf(other).tags : []));
+    return !this.#claimOf(taskId).tags.some((tag) => tag in this.limits.tags && left.includes(tag));
   }
 }
 

@@ -2,7 +2,7 @@ import type { TaskSnapshot, TaskStatus, TaskStatusChanged } from "../../src/inde
 
 // What is allowed, written down a second time from the guide and not taken from the sources.
 
-export type AskedVerb = "start" | "stop" | "pause" | "resume" | "cancel" | "retry";
+export type AskedVerb = "start" | "stop" | "pause" | "resume" | "cancel" | "retry" | "skip" | "reset";
 
 const TERMINAL: readonly TaskStatus[] = ["succeeded", "failed", "stopped", "cancelled", "skipped", "lost"];
 
@@ -26,21 +26,23 @@ const NEXT: Readonly<Record<TaskStatus, string>> = {
 
 /** By verb: the first status it leads to, `=` for nothing to do, `no` for a refusal. */
 const VERBS: Readonly<Record<string, Readonly<Record<AskedVerb, string>>>> = {
+  // It was reset. Where it is a node, its dependencies decide between queued and blocked.
+  pending: { start: "queued", stop: "stopped", pause: "no", resume: "no", cancel: "cancelled", retry: "no", skip: "skipped", reset: "=" },
   // Its dependencies are open, else it would not be blocked.
-  blocked: { start: "=", stop: "stopped", pause: "no", resume: "no", cancel: "cancelled", retry: "no" },
-  queued: { start: "=", stop: "stopped", pause: "paused", resume: "=", cancel: "cancelled", retry: "=" },
-  running: { start: "=", stop: "stopping", pause: "pausing", resume: "=", cancel: "stopping", retry: "no" },
-  pausing: { start: "=", stop: "stopping", pause: "=", resume: "running", cancel: "stopping", retry: "no" },
-  "paused in place": { start: "no", stop: "running", pause: "=", resume: "running", cancel: "running", retry: "no" },
-  "paused before": { start: "no", stop: "stopped", pause: "=", resume: "queued", cancel: "cancelled", retry: "no" },
-  retry_wait: { start: "=", stop: "stopped", pause: "paused", resume: "=", cancel: "cancelled", retry: "queued" },
-  stopping: { start: "no", stop: "=", pause: "no", resume: "no", cancel: "=", retry: "no" },
-  succeeded: { start: "no", stop: "no", pause: "no", resume: "no", cancel: "no", retry: "no" },
-  failed: { start: "no", stop: "no", pause: "no", resume: "no", cancel: "no", retry: "queued" },
-  stopped: { start: "no", stop: "=", pause: "no", resume: "no", cancel: "no", retry: "queued" },
-  cancelled: { start: "no", stop: "no", pause: "no", resume: "no", cancel: "=", retry: "queued" },
-  skipped: { start: "no", stop: "no", pause: "no", resume: "no", cancel: "no", retry: "no" },
-  lost: { start: "no", stop: "=", pause: "no", resume: "no", cancel: "no", retry: "queued" },
+  blocked: { start: "=", stop: "stopped", pause: "no", resume: "no", cancel: "cancelled", retry: "no", skip: "skipped", reset: "pending" },
+  queued: { start: "=", stop: "stopped", pause: "paused", resume: "=", cancel: "cancelled", retry: "=", skip: "skipped", reset: "pending" },
+  running: { start: "=", stop: "stopping", pause: "pausing", resume: "=", cancel: "stopping", retry: "no", skip: "no", reset: "no" },
+  pausing: { start: "=", stop: "stopping", pause: "=", resume: "running", cancel: "stopping", retry: "no", skip: "no", reset: "no" },
+  "paused in place": { start: "no", stop: "running", pause: "=", resume: "running", cancel: "running", retry: "no", skip: "no", reset: "no" },
+  "paused before": { start: "no", stop: "stopped", pause: "=", resume: "queued", cancel: "cancelled", retry: "no", skip: "no", reset: "pending" },
+  retry_wait: { start: "=", stop: "stopped", pause: "paused", resume: "=", cancel: "cancelled", retry: "queued", skip: "no", reset: "pending" },
+  stopping: { start: "no", stop: "=", pause: "no", resume: "no", cancel: "=", retry: "no", skip: "no", reset: "no" },
+  succeeded: { start: "no", stop: "no", pause: "no", resume: "no", cancel: "no", retry: "no", skip: "no", reset: "pending" },
+  failed: { start: "no", stop: "no", pause: "no", resume: "no", cancel: "no", retry: "queued", skip: "skipped", reset: "pending" },
+  stopped: { start: "no", stop: "=", pause: "no", resume: "no", cancel: "no", retry: "queued", skip: "no", reset: "pending" },
+  cancelled: { start: "no", stop: "no", pause: "no", resume: "no", cancel: "=", retry: "queued", skip: "no", reset: "pending" },
+  skipped: { start: "no", stop: "no", pause: "no", resume: "no", cancel: "no", retry: "no", skip: "=", reset: "pending" },
+  lost: { start: "no", stop: "=", pause: "no", resume: "no", cancel: "no", retry: "queued", skip: "no", reset: "pending" },
 };
 
 export function isOver(status: TaskStatus): boolean {
@@ -79,12 +81,14 @@ export function brokenStory(row: TaskSnapshot, history: readonly TaskStatusChang
     const what = `step ${index + 1} (${step.from} → ${step.to})`;
     if (step.from !== status) wrong.push(`${what} does not begin where the one before ended: ${status}`);
     if (step.statusVersion !== index + 1) wrong.push(`${what} has version ${step.statusVersion}`);
-    const isAllowed = step.kind === "revive" ? isRevival(step) : NEXT[step.from].split(" ").includes(step.to);
+    const isForced = step.kind === "override";
+    const isAllowed = isForced || (step.kind === "revive" ? isRevival(step) : NEXT[step.from].split(" ").includes(step.to));
     if (!isAllowed) wrong.push(`${what} is not allowed`);
     if (step.trigger === "user:reset") attempts = 0;
     if (step.to === "starting") attempts += 1;
     if (step.to === "stopping") askedTo = step.trigger === "user:stop" || step.trigger === "controller:close" ? "stopped" : "cancelled";
-    if (step.from === "stopping" && (step.to === "stopped" || step.to === "cancelled") && step.to !== askedTo) wrong.push(`${what} was to be ${askedTo}`);
+    if (!isForced && step.from === "stopping" && (step.to === "stopped" || step.to === "cancelled") && step.to !== askedTo)
+      wrong.push(`${what} was to be ${askedTo}`);
     if (step.attempt !== attempts) wrong.push(`${what} says attempt ${step.attempt} instead of ${attempts}`);
     status = step.to;
   }

@@ -1,10 +1,14 @@
 import { allSettled, constant, Controller, definePipeline, failFast, memoryStore, quorum, task, TaskError } from "../../src/index.ts";
-import type { Join, RunHandle, Task, TaskContext, TaskSnapshot, TaskStore } from "../../src/index.ts";
+import type { Join, RunHandle, Task, TaskContext, TaskEvent, TaskSnapshot, TaskStore } from "../../src/index.ts";
 import { FakeClock } from "../../src/testing/index.ts";
+import { DispatchAudit } from "./dispatch-audit.ts";
+import type { Claim } from "./dispatch-audit.ts";
 import { brokenStory, isOccupied, isOver } from "./rules.ts";
 
 export const MAX_PARALLEL = 3;
 const TAG = "db";
+
+const NO_CLAIM: Claim = { priority: 0, tags: [] };
 
 /** What a body can be told to do. */
 export type Order = "checkpoint" | "return" | "throw";
@@ -68,6 +72,10 @@ export class World {
   /** Whatever was asked and may take its time: all of it has to settle in the end. */
   readonly asked: { readonly what: string; settled: boolean }[] = [];
   readonly #begun = new Set<string>();
+  readonly #dispatches = new DispatchAudit({ maxParallel: MAX_PARALLEL, tags: { [TAG]: 1 } }, (taskId) => this.#claims.get(taskId) ?? NO_CLAIM);
+  readonly #claims = new Map<string, Claim>();
+  readonly #events: TaskEvent[] = [];
+  #listening: Promise<void> = Promise.resolve();
   readonly #store: TaskStore;
   #controller: Controller | null = null;
 
@@ -93,6 +101,11 @@ export class World {
     const tasks = [this.#puppet, this.#timed, this.#tagged];
     const concurrency = { maxParallel: MAX_PARALLEL, limits: { [TAG]: 1 } };
     this.#controller = await Controller.open({ clock: this.clock, store: this.#store, random: () => 0.5, tasks, pipelines, concurrency });
+    this.#listening = this.#listen(this.#controller);
+  }
+
+  async #listen(controller: Controller): Promise<void> {
+    for await (const event of controller.events()) this.#events.push(event);
   }
 
   async submit(kind: Kind, priority: number): Promise<void> {
@@ -127,6 +140,11 @@ export class World {
     return row;
   }
 
+  async hasEnded(runId: string | null): Promise<boolean> {
+    const run = this.runs.find(({ id }) => id === runId);
+    return run !== undefined && (await run.snapshot()).endedAt !== null;
+  }
+
   /** Looks at everything once nothing moves any more. */
   async inspect(): Promise<void> {
     await this.clock.advance(0);
@@ -134,6 +152,9 @@ export class World {
     for (const row of rows) this.wrong.push(...brokenStory(row, await this.#store.audit.history(row.taskId)));
     const occupied = rows.filter((row) => isOccupied(row));
     if (occupied.length > MAX_PARALLEL) this.wrong.push(`${occupied.length} tasks hold a slot`);
+    for (const { taskId, priority, tags } of rows) this.#claims.set(taskId, { priority, tags });
+    for (const event of this.#events.splice(0)) this.#dispatches.read(event);
+    this.wrong.push(...this.#dispatches.wrong.splice(0));
     this.#inspectQueue(rows, occupied);
     for (const run of this.runs) this.#inspectRun(run, (await run.snapshot()).status, rows);
     for (const row of rows) {
@@ -148,6 +169,7 @@ export class World {
     const closed = this.controller.close({ grace: 100 });
     await this.clock.advance(100);
     await closed;
+    await this.#listening;
     for (const taskId of this.taskIds) {
       const { status } = await this.row(taskId);
       if (!isOver(status)) this.wrong.push(`task ${taskId} is ${status} after close`);
@@ -160,7 +182,7 @@ export class World {
   }
 
   async #act(ctx: TaskContext, kind: Kind): Promise<string> {
-    const key = `${ctx.taskId}:${ctx.attempt}`;
+    const key = `${ctx.taskId}:${ctx.attempt}:${ctx.fencingToken}`;
     if (this.#begun.has(key)) this.wrong.push(`attempt ${ctx.attempt} of ${ctx.taskId} was begun twice`);
     this.#begun.add(key);
     const live = this.bodies.filter(({ isOver }) => !isOver);
@@ -178,6 +200,8 @@ export class World {
   #inspectQueue(rows: readonly TaskSnapshot[], occupied: readonly TaskSnapshot[]): void {
     const isTagTaken = this.bodies.some(({ isOver, kind }) => !isOver && kind.tagged) || occupied.some(({ tags }) => tags.includes(TAG));
     for (const { taskId, status, tags, availableAt } of rows) {
+      // Forced back to the queue, it waits for its own body.
+      if (this.bodies.some((body) => !body.isOver && body.ctx.taskId === taskId)) continue;
       if (status !== "queued" || occupied.length >= MAX_PARALLEL || (tags.includes(TAG) && isTagTaken)) continue;
       if (availableAt === null || availableAt <= this.clock.now()) this.wrong.push(`task ${taskId} waits though a slot is free`);
     }
@@ -190,6 +214,8 @@ export class World {
       this.wrong.push(`run ${run.id} is ${status}, its nodes ${nodes.map((node) => node.status).join(", ")}`);
     if (!isEnded && nodes.every((node) => isOver(node.status) || node.status === "blocked"))
       this.wrong.push(`run ${run.id} stands still: ${nodes.map((node) => node.status).join(", ")}`);
+    // The handle of a run that has ended does not hear of a node that is skipped or forced afterwards.
+    if (isEnded && nodes.some(({ skippedBy, overridden }) => skippedBy !== null || overridden)) return;
     const drawn = run.graph().map((node) => node.status);
     if (drawn.join() !== nodes.map((node) => node.status).join()) this.wrong.push(`run ${run.id} draws ${drawn.join(", ")}`);
   }
