@@ -2,20 +2,19 @@ import { InternalError } from "./errors.ts";
 import type { ResolvedConcurrencyPolicy } from "./policies/concurrency.ts";
 
 /** What decides which limits a task is under. Source §5.3. */
-export interface Admissible {
-  /** The task's registered name. */
-  readonly name: string;
+export interface SlotClaim {
   readonly bucket: number | null;
   /** In any order; a tag given twice counts once. */
   readonly tags: readonly string[];
 }
 
 /**
- * The key of a task's admission class: tasks of one name, bucket and set of tags are under the same limits,
- * so when one is blocked all are. Different classes never share a key.
+ * The key of an admission class: tasks of one bucket and set of tags that are under the same holds can start or
+ * not, all of them. Different classes never share a key.
+ * @param holds ids of what they are under, in a fixed order
  */
-export function admissionKey(task: Admissible): string {
-  return JSON.stringify([task.name, task.bucket, [...new Set(task.tags)].toSorted()]);
+export function admissionKey({ bucket, tags }: SlotClaim, holds: readonly string[]): string {
+  return JSON.stringify([bucket, [...new Set(tags)].toSorted(), holds]);
 }
 
 /** What decides the order of two queued tasks. */
@@ -55,9 +54,6 @@ export interface HeldSlots {
   readonly byTag: ReadonlyMap<string, number>;
   readonly byBucket: ReadonlyMap<number, number>;
 }
-
-/** What a task would hold. */
-export type SlotClaim = Pick<Admissible, "bucket" | "tags">;
 
 /** The limit that keeps a task from starting. */
 export type Blocker = { readonly kind: "global" } | { readonly kind: "tag"; readonly tag: string } | { readonly kind: "bucket"; readonly bucket: number };

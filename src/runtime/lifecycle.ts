@@ -248,8 +248,8 @@ export class Lifecycle {
 
   /** Hands a task that is queued or backs off to the scheduler. */
   queue(cell: Cell): void {
-    const { taskId, name, priority, bucket, tags, availableAt, status } = cell.snapshot;
-    this.#parts.scheduler.enqueue({ taskId, name, priority, bucket, tags, availableAt, backoff: status === "retry_wait" });
+    const { taskId, name, pipelineRunId, priority, bucket, tags, availableAt, status } = cell.snapshot;
+    this.#parts.scheduler.enqueue({ taskId, name, run: pipelineRunId, priority, bucket, tags, availableAt, backoff: status === "retry_wait" });
   }
 
   #warning(cell: Cell, warning: Warning): StoredEvent {

@@ -1,31 +1,20 @@
 import { admissionKey, compareAged, compareQueued } from "../core/admission.ts";
 import type { AdmissionLimits, AgedKey, Blocker, SlotClaim } from "../core/admission.ts";
 import { InternalError } from "../core/errors.ts";
-import { IndexedHeap } from "./indexed-heap.ts";
-import { rankAs, TaskLanes } from "./task-lanes.ts";
-import type { LaneTask, Ranked } from "./task-lanes.ts";
+import { holdIdsOf } from "../core/holds.ts";
+import type { Holdable } from "../core/holds.ts";
+import { TaskLanes } from "./task-lanes.ts";
+import type { LaneTask } from "./task-lanes.ts";
+import { WaitingLines } from "./waiting-lines.ts";
+import type { AdmissionClass } from "./waiting-lines.ts";
 
 /** A task as the queue holds it. */
-export interface QueuedTask<Self> extends LaneTask<Self>, SlotClaim {
+export interface QueuedTask<Self extends LaneTask<Self>> extends LaneTask<Self>, SlotClaim, Holdable {
   /** The order of arrival; written by the queue. */
   sequence: number;
+  /** Where it stands; written by the queue. `null`: in none. */
+  admissionClass: AdmissionClass<Self> | null;
 }
-
-/** Tasks under the same limits: when one is blocked all are, so a look at the first is enough. */
-interface AdmissionClass<Task extends QueuedTask<Task>> extends Ranked {
-  readonly key: string;
-  readonly tasks: TaskLanes<Task>;
-  line: Line<Task>;
-}
-
-/** Classes that wait for one thing. An open line may have a task that can start, a closed one has none. */
-interface Line<Task extends QueuedTask<Task>> extends Ranked {
-  /** The limit they wait for; `null`: none that is known to be in the way. */
-  readonly blocker: LineBlocker | null;
-  readonly classes: IndexedHeap<AdmissionClass<Task>>;
-}
-
-type LineBlocker = Exclude<Blocker, { readonly kind: "global" }>;
 
 /** What decides the order, and who waits with whom. */
 export interface QueueRules extends Pick<AdmissionLimits, "limits" | "perBucket"> {
@@ -35,26 +24,25 @@ export interface QueueRules extends Pick<AdmissionLimits, "limits" | "perBucket"
 
 /**
  * The tasks that are ready, in exact order: the higher priority first, then the one that came first (with
- * aging, `compareAged`). A task whose tag or bucket is used up holds up nobody else: its class is parked in
- * the line of that limit, and the line stays closed until a slot of it is given back. Each class that is
- * looked at costs O(log n), and only those are looked at that would be next. Source §5.3.
+ * aging, `compareAged`). A task whose tag or bucket is used up, or which is held, holds up nobody else: its
+ * class is parked in the line of what is in its way, and that line stays closed until a slot of it is given
+ * back or the hold ends. Each class that is looked at costs O(log n), and only those are looked at that would
+ * be next. Source §5.3.
  */
 export class ReadyQueue<Task extends QueuedTask<Task>> {
   #rules: QueueRules;
   #compare: (a: AgedKey, b: AgedKey) => number = compareQueued;
-  #unparked: Line<Task>;
-  /** Invariant: a class that could start stands in a line that is in here; no line anywhere is empty but `#unparked`. */
-  #open: IndexedHeap<Line<Task>>;
+  #lines: WaitingLines<Task>;
   readonly #classes = new Map<string, AdmissionClass<Task>>();
-  readonly #tagLines = new Map<string, Line<Task>>();
-  readonly #bucketLines = new Map<number, Line<Task>>();
+  readonly #held = new Set<string>();
+  /** What is or was held, with the number of classes that are under it: such tasks stand in classes of their own. */
+  readonly #apart = new Map<string, number>();
   #size = 0;
   #sequence = 0;
 
   constructor(rules: QueueRules) {
     this.#rules = rules;
-    this.#unparked = this.#newLine(null);
-    this.#open = new IndexedHeap<Line<Task>>(this.#compare);
+    this.#lines = new WaitingLines(this.#compare);
     this.setRules(rules);
   }
 
@@ -74,8 +62,8 @@ export class ReadyQueue<Task extends QueuedTask<Task>> {
    * @throws InternalError when it is not in the queue
    */
   remove(task: Task): void {
-    const admissionClass = this.#classes.get(this.#keyOf(task));
-    if (admissionClass === undefined) throw new InternalError("the task is not in the ready queue.");
+    const { admissionClass } = task;
+    if (admissionClass === null) throw new InternalError("the task is not in the ready queue.");
     this.#takeOut(task, admissionClass);
   }
 
@@ -84,141 +72,135 @@ export class ReadyQueue<Task extends QueuedTask<Task>> {
    * @param acquire takes the task's slots, all or none, and answers what is in the way
    */
   take(acquire: (task: Task) => Blocker | null): Task | undefined {
-    while (this.#open.size > 0) {
-      const admissionClass = this.#open.first.classes.first;
+    for (let admissionClass = this.#lines.first; admissionClass !== undefined; admissionClass = this.#lines.first) {
       const task = admissionClass.tasks.first;
-      const blocker = acquire(task);
+      const blocker = this.#holdOn(admissionClass) ?? acquire(task);
       if (blocker === null) {
         this.#takeOut(task, admissionClass);
         return task;
       }
       if (blocker.kind === "global") return undefined;
-      this.#park(admissionClass, blocker);
+      this.#lines.park(admissionClass, blocker);
     }
     return undefined;
   }
 
   /** Slots of these tags and this bucket were given back: whoever waits for them is looked at again. */
   released({ bucket, tags }: SlotClaim): void {
-    if (bucket !== null) this.#reopen(this.#bucketLines.get(bucket));
-    if (this.#tagLines.size === 0) return;
-    for (const tag of tags) this.#reopen(this.#tagLines.get(tag));
+    if (bucket !== null) this.#lines.openBucket(bucket);
+    for (const tag of tags) this.#lines.openTag(tag);
   }
 
-  /** Other limits or another aging: everything is sorted anew and looked at again. O(n log n). */
+  /**
+   * No task under this key is taken until `release`. The first time O(n log n), since its tasks are set apart
+   * from the others of their classes; from then on O(1).
+   * @param id `holdId` of the key
+   */
+  hold(id: string): void {
+    this.#held.add(id);
+    if (this.#apart.has(id)) return;
+    this.#apart.set(id, 0);
+    this.#sortAnew();
+  }
+
+  /** The key is held no longer: whoever waits for that is looked at again. */
+  release(id: string): void {
+    this.#held.delete(id);
+    this.#lines.openHold(id);
+    if (this.#apart.get(id) === 0) this.#apart.delete(id);
+  }
+
+  /** Other limits or another aging: all are looked at again. O(n log n) where tasks now stand with others. */
   setRules(rules: QueueRules): void {
-    const tasks = [...this.#classes.values()].flatMap((admissionClass) => admissionClass.tasks.drain());
-    const { agingMs } = rules;
-    this.#rules = rules;
+    const before = this.#rules;
+    const { limits, perBucket, agingMs } = rules;
+    this.#rules = { limits, perBucket, agingMs }; // a copy: the caller's may change
+    if (this.#size > 0 && before.agingMs === agingMs && isAsFine(before, rules)) {
+      this.#lines.openLimits();
+      return;
+    }
     this.#compare = agingMs === null ? compareQueued : (a, b) => compareAged(a, b, agingMs);
-    this.#unparked = this.#newLine(null);
-    this.#open = new IndexedHeap<Line<Task>>(this.#compare);
-    for (const map of [this.#classes, this.#tagLines, this.#bucketLines]) map.clear();
+    this.#sortAnew();
+  }
+
+  #sortAnew(): void {
+    const tasks = [...this.#classes.values()].flatMap((admissionClass) => admissionClass.tasks.drain());
+    this.#lines = new WaitingLines(this.#compare);
+    this.#classes.clear();
+    for (const id of this.#apart.keys()) this.#apart.set(id, 0);
     this.#size = 0;
     for (const task of tasks.sort(this.#compare)) this.#insert(task);
   }
 
+  /** What is held and in the way of every task of the class. */
+  #holdOn({ holds }: AdmissionClass<Task>): { readonly kind: "hold"; readonly id: string } | null {
+    if (holds.length === 0) return null;
+    const id = holds.find((held) => this.#held.has(held));
+    return id === undefined ? null : { kind: "hold", id };
+  }
+
   #insert(task: Task): void {
     const admissionClass = this.#classOf(task);
+    task.admissionClass = admissionClass;
     admissionClass.tasks.add(task);
     this.#size += 1;
-    if (admissionClass.heapIndex === -1) {
-      rankAs(admissionClass, task);
-      this.#join(admissionClass, this.#unparked);
-    } else if (task === admissionClass.tasks.first) this.#firstChanged(admissionClass);
-    if (admissionClass.line === this.#unparked) this.#reopen(this.#unparked);
+    if (admissionClass.line === null) this.#lines.enter(admissionClass);
+    else if (task === admissionClass.tasks.first) this.#lines.firstChanged(admissionClass);
   }
 
   #takeOut(task: Task, admissionClass: AdmissionClass<Task>): void {
     const wasFirst = task === admissionClass.tasks.first;
     admissionClass.tasks.remove(task);
+    task.admissionClass = null;
     this.#size -= 1;
     if (admissionClass.tasks.isEmpty) this.#dissolve(admissionClass);
-    else if (wasFirst) this.#firstChanged(admissionClass);
+    else if (wasFirst) this.#lines.firstChanged(admissionClass);
   }
 
   #classOf(task: Task): AdmissionClass<Task> {
-    const key = this.#keyOf(task);
+    const holds = this.#apart.size === 0 ? NOTHING : holdIdsOf(task, this.#apart);
+    const key = this.#keyOf(task, holds);
     const found = this.#classes.get(key);
     if (found !== undefined) return found;
-    const admissionClass = { ...UNRANKED, key, tasks: new TaskLanes<Task>(this.#compare), line: this.#unparked };
+    const admissionClass = { ...UNRANKED, key, holds, tasks: new TaskLanes<Task>(this.#compare), line: null };
     this.#classes.set(key, admissionClass);
+    this.#countApart(holds, 1);
     return admissionClass;
   }
 
-  /** What limits nothing (the name, a tag without a limit) is left out: the fewer classes the better. */
-  #keyOf(task: Task): string {
+  /** What limits nothing (a tag without a limit, a name that is not held) is left out: the fewer classes the better. */
+  #keyOf(task: Task, holds: readonly string[]): string {
     const { limits, perBucket } = this.#rules;
     const bucket = perBucket === null ? null : task.bucket;
-    const tags = limits.size === 0 ? NO_TAGS : task.tags.filter((tag) => limits.has(tag));
-    return bucket === null && tags.length === 0 ? UNLIMITED : admissionKey({ name: "", bucket, tags });
-  }
-
-  #park(admissionClass: AdmissionClass<Task>, blocker: LineBlocker): void {
-    const line = this.#lineOf(blocker);
-    if (admissionClass.line !== line) {
-      this.#leave(admissionClass);
-      this.#join(admissionClass, line);
-    }
-    if (line.heapIndex !== -1) this.#open.remove(line);
-  }
-
-  #lineOf(blocker: LineBlocker): Line<Task> {
-    const found = blocker.kind === "tag" ? this.#tagLines.get(blocker.tag) : this.#bucketLines.get(blocker.bucket);
-    if (found !== undefined) return found;
-    const line = this.#newLine(blocker);
-    if (blocker.kind === "tag") this.#tagLines.set(blocker.tag, line);
-    else this.#bucketLines.set(blocker.bucket, line);
-    return line;
+    const tags = limits.size === 0 ? NOTHING : task.tags.filter((tag) => limits.has(tag));
+    if (bucket === null && tags.length === 0 && holds.length === 0) return UNLIMITED;
+    return admissionKey({ bucket, tags }, holds);
   }
 
   #dissolve(admissionClass: AdmissionClass<Task>): void {
-    if (admissionClass.key !== UNLIMITED) this.#classes.delete(admissionClass.key); // where nothing is limited it would come and go with each task
-    this.#leave(admissionClass);
+    this.#lines.leave(admissionClass);
+    if (admissionClass.key === UNLIMITED) return; // where nothing is limited it would come and go with each task
+    this.#classes.delete(admissionClass.key);
+    this.#countApart(admissionClass.holds, -1);
   }
 
-  #join(admissionClass: AdmissionClass<Task>, line: Line<Task>): void {
-    admissionClass.line = line;
-    line.classes.push(admissionClass);
-    this.#lineChanged(line);
-  }
-
-  #leave(admissionClass: AdmissionClass<Task>): void {
-    const { line } = admissionClass;
-    line.classes.remove(admissionClass);
-    if (line.classes.size > 0) this.#lineChanged(line);
-    else this.#drop(line);
-  }
-
-  #drop(line: Line<Task>): void {
-    if (line.heapIndex !== -1) this.#open.remove(line);
-    if (line.blocker?.kind === "tag") this.#tagLines.delete(line.blocker.tag);
-    else if (line.blocker?.kind === "bucket") this.#bucketLines.delete(line.blocker.bucket);
-  }
-
-  #firstChanged(admissionClass: AdmissionClass<Task>): void {
-    rankAs(admissionClass, admissionClass.tasks.first);
-    admissionClass.line.classes.reposition(admissionClass);
-    this.#lineChanged(admissionClass.line);
-  }
-
-  #lineChanged(line: Line<Task>): void {
-    rankAs(line, line.classes.first);
-    if (line.heapIndex !== -1) this.#open.reposition(line);
-  }
-
-  #reopen(line: Line<Task> | undefined): void {
-    if (line !== undefined && line.heapIndex === -1) this.#open.push(line);
-  }
-
-  #newLine(blocker: LineBlocker | null): Line<Task> {
-    return { ...UNRANKED, blocker, classes: new IndexedHeap<AdmissionClass<Task>>(this.#compare) };
+  #countApart(ids: readonly string[], change: 1 | -1): void {
+    for (const id of ids) {
+      const classes = (this.#apart.get(id) ?? 0) + change;
+      if (classes === 0 && !this.#held.has(id)) this.#apart.delete(id);
+      else this.#apart.set(id, classes);
+    }
   }
 }
 
-const NO_TAGS: readonly string[] = [];
+/** Does every class under the earlier limits lie within one under the later ones? */
+function isAsFine(before: QueueRules, after: QueueRules): boolean {
+  return (before.perBucket !== null || after.perBucket === null) && after.limits.keys().every((tag) => before.limits.has(tag));
+}
 
-/** The key of the class that no tag and no bucket limits. */
+const NOTHING: readonly string[] = [];
+
+/** The key of the class that no tag and no bucket limits and that was never held. */
 const UNLIMITED = "";
 
 const UNRANKED = { heapIndex: -1, priority: 0, sequence: 0, queuedAt: 0 };

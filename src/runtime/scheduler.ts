@@ -1,21 +1,23 @@
-import { compareQueued } from "../core/admission.ts";
 import type { Blocker, HeldSlots, SlotClaim } from "../core/admission.ts";
 import { InternalError } from "../core/errors.ts";
+import { holdId } from "../core/holds.ts";
+import type { HoldKey } from "../core/holds.ts";
 import type { ResolvedConcurrencyPolicy } from "../core/policies/concurrency.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import { AttemptSlots } from "./attempt-slots.ts";
 import type { SlotHolder } from "./attempt-slots.ts";
 import { DueQueue } from "./due-queue.ts";
 import type { DueNode } from "./due-queue.ts";
-import { IndexedHeap } from "./indexed-heap.ts";
 import { ReadyQueue } from "./ready-queue.ts";
 import type { QueuedTask } from "./ready-queue.ts";
 
 /** A task that asks for its turn. */
 export interface ScheduledItem {
   readonly taskId: string;
-  /** The task's registered name. It limits nothing by itself. */
+  /** The task's registered name. It limits nothing by itself, but it can be held. */
   readonly name: string;
+  /** The id of the run it is a node of, which can be held. Default `null`: none. */
+  readonly run?: string | null;
   /** Higher first. */
   readonly priority: number;
   readonly bucket: number | null;
@@ -25,7 +27,7 @@ export interface ScheduledItem {
   readonly availableAt: number | null;
   /** It is in `retry_wait`: if no slot is free when its time has come, `backoffEnded` says so and it waits on. */
   readonly backoff: boolean;
-  /** It takes no slot and waits for none. Default false. */
+  /** It takes no slot and waits for none, but it can be held. Default false. */
   readonly exempt?: boolean;
   /** Since when it waits, epoch milliseconds, for aging. Default: now. */
   readonly queuedAt?: number;
@@ -58,7 +60,7 @@ interface Entry extends SlotHolder, QueuedTask<Entry>, DueNode {
 }
 
 /**
- * Ready tasks to free slots: a global limit, named semaphores by tag, a limit per bucket; by priority, then
+ * Ready tasks to free slots: a global limit, named semaphores by tag, a limit per bucket, holds; by priority, then
  * first in, first out. Woken by `enqueue`, `release` and one timer for the earliest that is due; it never
  * polls. What one turn of code asks for is decided in one pass right behind it, in a microtask, so the
  * callbacks may call every method. Source §5.3.
@@ -68,8 +70,10 @@ export class Scheduler {
   readonly #slots: AttemptSlots;
   readonly #delayed: DueQueue<Entry>;
   readonly #ready: ReadyQueue<Entry>;
-  readonly #exempt = new IndexedHeap<Entry>(compareQueued);
+  readonly #exempt = new ReadyQueue<Entry>(NO_LIMITS);
   readonly #entries = new Map<string, Entry>();
+  /** By `holdId`. */
+  readonly #holds = new Map<string, HoldKey>();
   /** Backoffs that are over while it is not yet known whether a slot is free. */
   readonly #overdue: Entry[] = [];
   #sequence = 0;
@@ -151,6 +155,30 @@ export class Scheduler {
     this.#wake();
   }
 
+  /**
+   * Nothing under this key is dispatched from now on, whatever is or will be enqueued; what runs goes on, and
+   * times go on: a delay or a backoff may end meanwhile. A task under several keys waits until none is held. What
+   * is held costs the others nothing: its classes are parked. The first hold of a key with tasks in the queue sorts
+   * the queue anew, O(n log n); ending it is O(log n).
+   * @returns false: it was held already, and nothing has changed
+   */
+  hold(key: HoldKey): boolean {
+    const id = holdId(key);
+    if (this.#holds.has(id)) return false;
+    this.#holds.set(id, key);
+    for (const queue of [this.#ready, this.#exempt]) queue.hold(id);
+    return true;
+  }
+
+  /** Ends a hold: what waited only for that gets its turn. False: it was not held. */
+  endHold(key: HoldKey): boolean {
+    const id = holdId(key);
+    if (!this.#holds.delete(id)) return false;
+    for (const queue of [this.#ready, this.#exempt]) queue.release(id);
+    this.#wake();
+    return true;
+  }
+
   /** Forgets all that waits; nothing is dispatched from now on. What is held can still be released. */
   close(): void {
     this.#closed = true;
@@ -158,13 +186,15 @@ export class Scheduler {
   }
 
   #entryOf(item: ScheduledItem): Entry {
-    const { taskId, priority, bucket, tags, availableAt, backoff, exempt = false, queuedAt } = item;
+    const { taskId, name, run = null, priority, bucket, tags, availableAt, backoff, exempt = false, queuedAt } = item;
     const { clock } = this.#options;
     const now = clock.now();
     const delayMs = availableAt === null ? 0 : availableAt - now;
     this.#sequence += 1;
     return {
       taskId,
+      name,
+      run,
       priority,
       bucket,
       tags,
@@ -175,6 +205,7 @@ export class Scheduler {
       sequence: this.#sequence,
       heapIndex: -1,
       lane: null,
+      admissionClass: null,
       previous: null,
       next: null,
       holder: taskId,
@@ -185,7 +216,7 @@ export class Scheduler {
   #admit(entry: Entry): void {
     entry.phase = "ready";
     if (entry.backoff) this.#overdue.push(entry);
-    if (entry.exempt) this.#exempt.push(entry);
+    if (entry.exempt) this.#exempt.add(entry);
     else this.#ready.add(entry);
   }
 
@@ -209,7 +240,11 @@ export class Scheduler {
   };
 
   #dispatchExempt(): void {
-    while (!this.#closed && this.#exempt.size > 0) this.#start(this.#exempt.pop());
+    while (!this.#closed && this.#exempt.size > 0) {
+      const entry = this.#exempt.take(takesNothing);
+      if (entry === undefined) return;
+      this.#start(entry);
+    }
   }
 
   #dispatchReady(): void {
@@ -244,4 +279,10 @@ export class Scheduler {
       throw error;
     }
   }
+}
+
+const NO_LIMITS = { limits: new Map<string, number>(), perBucket: null, agingMs: null };
+
+function takesNothing(): null {
+  return null;
 }

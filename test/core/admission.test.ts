@@ -4,7 +4,7 @@ import { admissionKey, blockedBy, compareAged, compareQueued, Slots } from "../.
 import type { AdmissionLimits, SlotClaim } from "../../src/core/admission.ts";
 import { InternalError } from "../../src/core/errors.ts";
 
-const task = { name: "extract", bucket: 3, tags: ["io", "db"] };
+const task = { bucket: 3, tags: ["io", "db"] };
 
 function limitsOf(maxParallel: number, limits: Record<string, number> = {}, perBucket: number | null = null): AdmissionLimits {
   return { maxParallel, limits: new Map(Object.entries(limits)), perBucket };
@@ -13,21 +13,15 @@ function limitsOf(maxParallel: number, limits: Record<string, number> = {}, perB
 const claim = (tags: readonly string[] = [], bucket: number | null = null): SlotClaim => ({ tags, bucket });
 
 describe("admissionKey", () => {
-  it("is the same for the same name, bucket and set of tags", () => {
-    expect(admissionKey({ ...task, tags: ["db", "io", "db"] })).toBe(admissionKey(task));
+  it("is the same for the same bucket, set of tags and holds", () => {
+    expect(admissionKey({ ...task, tags: ["db", "io", "db"] }, ["name:a"])).toBe(admissionKey(task, ["name:a"]));
   });
 
   it("tells everything else apart", () => {
-    const others = [
-      task,
-      { ...task, name: "load" },
-      { ...task, bucket: null },
-      { ...task, bucket: 0 },
-      { ...task, tags: ["io"] },
-      { ...task, tags: ['io","db'] },
-      { ...task, tags: [] },
-    ];
-    expect(new Set(others.map((other) => admissionKey(other))).size).toBe(others.length);
+    const others = [task, { ...task, bucket: null }, { ...task, bucket: 0 }, { ...task, tags: ["io"] }, { ...task, tags: ['io","db'] }, { ...task, tags: [] }];
+    const holds = [[], ["name:a"], ["name:a", "tag:io"], ['name:a","tag:io']];
+    const keys = others.flatMap((other) => holds.map((ids) => admissionKey(other, ids)));
+    expect(new Set(keys).size).toBe(others.length * holds.length);
   });
 });
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { blockedBy, compareAged, compareQueued, Slots } from "../../src/core/admission.ts";
 import type { AdmissionLimits, Blocker } from "../../src/core/admission.ts";
 import { InternalError } from "../../src/core/errors.ts";
+import { holdIdsOf } from "../../src/core/holds.ts";
 import { ReadyQueue } from "../../src/runtime/ready-queue.ts";
 import type { QueuedTask, QueueRules } from "../../src/runtime/ready-queue.ts";
 
@@ -12,9 +13,10 @@ interface Named extends QueuedTask<Named> {
 
 let made = 0;
 
-function newTask(id: string, given: Partial<Pick<Named, "priority" | "bucket" | "tags" | "queuedAt">> = {}): Named {
+function newTask(id: string, given: Partial<Pick<Named, "name" | "run" | "priority" | "bucket" | "tags" | "queuedAt">> = {}): Named {
   made += 1;
-  return { id, priority: 0, bucket: null, tags: [], queuedAt: made, sequence: 0, ...given, lane: null, previous: null, next: null };
+  const links = { admissionClass: null, lane: null, previous: null, next: null };
+  return { id, name: "work", run: null, priority: 0, bucket: null, tags: [], queuedAt: made, sequence: 0, ...given, ...links };
 }
 
 function newLimits(given: Partial<AdmissionLimits & QueueRules> = {}): AdmissionLimits & QueueRules {
@@ -178,9 +180,62 @@ it("looks at few tasks for a decision, however many are queued and blocked", () 
   expect(bench.looks / decisions).toBeLessThan(5);
 });
 
+describe("a hold", () => {
+  it("keeps what is under it, old and new, and nothing else, until it ends", () => {
+    const bench = new Bench(newLimits());
+    bench.add(newTask("a", { name: "held" }), newTask("b"), newTask("c", { tags: ["held"] }), newTask("d", { bucket: 3 }), newTask("e", { run: "held" }));
+    for (const id of ["name:held", "tag:held", "bucket:3", "run:held"]) bench.queue.hold(id);
+    bench.add(newTask("f", { name: "held", tags: ["held"], bucket: 3, run: "held", priority: 9 }), newTask("g", { name: "other" }));
+    expect(bench.drain()).toEqual(["b", "g"]);
+    const freed = ["name:held", "tag:held", "bucket:3", "run:held"].map((id) => {
+      bench.queue.release(id);
+      return bench.drain();
+    });
+    expect(freed).toEqual([["a"], ["c"], ["d"], ["f", "e"]]);
+  });
+
+  it("leaves the order as it was", () => {
+    const bench = new Bench(newLimits({ limits: new Map([["io", 9]]) }));
+    bench.add(...["a", "b", "c", "d"].map((id) => newTask(id, id < "c" ? { run: "r", tags: ["io"] } : { run: "r" })));
+    bench.queue.hold("run:r");
+    bench.add(newTask("e"));
+    expect(bench.drain()).toEqual(["e"]);
+    bench.queue.release("run:r");
+    bench.add(newTask("f", { run: "r" }));
+    expect(bench.drain()).toEqual(["a", "b", "c", "d", "f"]);
+  });
+
+  it("costs the others one look at each class that is held, however many wait there", () => {
+    const bench = new Bench(newLimits());
+    for (let i = 0; i < 10_000; i += 1) bench.add(newTask(`held ${i}`, { name: "held", priority: 5 }));
+    for (let i = 0; i < 100; i += 1) bench.add(newTask(`free ${i}`));
+    bench.queue.hold("name:held");
+    expect(bench.drain()).toHaveLength(100);
+    expect(bench.looks).toBe(100);
+  });
+
+  it("may come and go again and again", () => {
+    const bench = new Bench(newLimits());
+    bench.add(newTask("a", { run: "r" }));
+    for (let round = 0; round < 3; round += 1) {
+      bench.queue.hold("run:r");
+      bench.queue.hold("run:r");
+      expect(bench.drain()).toEqual([]);
+      bench.queue.release("run:r");
+    }
+    expect(bench.drain()).toEqual(["a"]);
+    bench.queue.hold("run:r");
+    bench.add(newTask("b", { run: "r" }));
+    expect(bench.drain()).toEqual([]);
+  });
+});
+
 const TAGS = ["x", "y", "z"] as const;
+const HOLDS = ["name:a", "tag:x", "bucket:1", "run:r"] as const;
 
 const anyTask = fc.record({
+  name: fc.constantFrom("a", "b"),
+  run: fc.constantFrom(null, "r"),
   priority: fc.integer({ min: -1, max: 1 }),
   bucket: fc.option(fc.nat(2)),
   tags: fc.array(fc.constantFrom(...TAGS), { maxLength: 3 }),
@@ -202,6 +257,8 @@ const anyStep = fc.oneof(
   { weight: 3, arbitrary: fc.record({ what: fc.constant("release" as const), which: fc.nat() }) },
   { weight: 1, arbitrary: fc.record({ what: fc.constant("remove" as const), which: fc.nat() }) },
   { weight: 1, arbitrary: fc.record({ what: fc.constant("limit" as const), limits: anyLimits }) },
+  { weight: 1, arbitrary: fc.record({ what: fc.constant("hold" as const), id: fc.constantFrom(...HOLDS) }) },
+  { weight: 1, arbitrary: fc.record({ what: fc.constant("free" as const), id: fc.constantFrom(...HOLDS) }) },
 );
 
 it("always takes what a scan of the sorted list would take", () => {
@@ -212,11 +269,12 @@ it("always takes what a scan of the sorted list would take", () => {
       const slots = new Slots(limits);
       const waiting: Named[] = [];
       const running: Named[] = [];
+      const held = new Set<string>();
       const acquire = (task: Named): Blocker | null => slots.acquire(task.id, task);
       const scan = (): Named | undefined =>
         waiting
           .toSorted((a, b) => (limits.agingMs === null ? compareQueued(a, b) : compareAged(a, b, limits.agingMs)))
-          .find((task) => blockedBy(limits, slots, task) === null);
+          .find((task) => holdIdsOf(task, held).length === 0 && blockedBy(limits, slots, task) === null);
       for (const step of steps) {
         if (step.what === "add") {
           const task = newTask(`task ${waiting.length + running.length}/${made}`, step.task);
@@ -233,6 +291,12 @@ it("always takes what a scan of the sorted list would take", () => {
           }
         } else if (step.what === "remove") {
           for (const task of waiting.splice(step.which % Math.max(1, waiting.length), 1)) queue.remove(task);
+        } else if (step.what === "hold") {
+          held.add(step.id);
+          queue.hold(step.id);
+        } else if (step.what === "free") {
+          held.delete(step.id);
+          queue.release(step.id);
         } else {
           Object.assign(limits, step.limits);
           queue.setRules(limits);

@@ -3,12 +3,25 @@ import fc from "fast-check";
 import { blockedBy, compareQueued } from "../../src/core/admission.ts";
 import type { AdmissionLimits } from "../../src/core/admission.ts";
 import type { ResolvedConcurrencyPolicy } from "../../src/core/policies/concurrency.ts";
+import { holdId } from "../../src/core/holds.ts";
+import type { HoldKey } from "../../src/core/holds.ts";
 import { Scheduler } from "../../src/runtime/scheduler.ts";
 import { FakeClock } from "../../src/testing/fake-clock.ts";
 
 const TAGS = ["x", "y"] as const;
 
+const NAMES = ["a", "b"] as const;
+
+const anyHold: fc.Arbitrary<HoldKey> = fc.oneof(
+  fc.record({ kind: fc.constant("name" as const), name: fc.constantFrom(...NAMES) }),
+  fc.record({ kind: fc.constant("tag" as const), tag: fc.constantFrom(...TAGS) }),
+  fc.record({ kind: fc.constant("bucket" as const), bucket: fc.nat(1) }),
+  fc.record({ kind: fc.constant("run" as const), runId: fc.constant("r") }),
+);
+
 const anyItem = fc.record({
+  name: fc.constantFrom(...NAMES),
+  run: fc.constantFrom(null, "r"),
   priority: fc.integer({ min: -1, max: 1 }),
   bucket: fc.option(fc.nat(1)),
   tags: fc.array(fc.constantFrom(...TAGS), { maxLength: 2 }),
@@ -29,12 +42,15 @@ export const anyStep = fc.oneof(
   { weight: 1, arbitrary: fc.record({ what: fc.constant("remove" as const), which: fc.nat() }) },
   { weight: 2, arbitrary: fc.record({ what: fc.constant("advance" as const), ms: fc.integer({ min: 1, max: 20 }) }) },
   { weight: 1, arbitrary: fc.record({ what: fc.constant("limit" as const), limits: anyLimits }) },
+  { weight: 2, arbitrary: fc.record({ what: fc.constantFrom("hold" as const, "endHold" as const), key: anyHold }) },
 );
 
 type Step = typeof anyStep extends fc.Arbitrary<infer Value> ? Value : never;
 
 interface Modelled {
   readonly taskId: string;
+  readonly name: string;
+  readonly run: string | null;
   readonly priority: number;
   readonly bucket: number | null;
   readonly tags: readonly string[];
@@ -52,6 +68,7 @@ class NaiveScheduler {
   ready: Modelled[] = [];
   running: Modelled[] = [];
   abandoned: Modelled[] = [];
+  readonly holds = new Map<string, HoldKey>();
   #sequence = 0;
 
   constructor(limits: AdmissionLimits) {
@@ -102,7 +119,15 @@ class NaiveScheduler {
   }
 
   #next(): Modelled | undefined {
-    return this.ready.toSorted(compareQueued).find((task) => blockedBy(this.limits, this.held, task) === null);
+    return this.ready.toSorted(compareQueued).find((task) => !this.#isHeld(task) && blockedBy(this.limits, this.held, task) === null);
+  }
+
+  #isHeld(task: Modelled): boolean {
+    return this.holds.values().some((key) => {
+      if (key.kind === "name") return task.name === key.name;
+      if (key.kind === "tag") return task.tags.includes(key.tag);
+      return key.kind === "bucket" ? task.bucket === key.bucket : task.run === key.runId;
+    });
   }
 }
 
@@ -151,13 +176,20 @@ export class SchedulerDuel {
       case "limit":
         this.#model.limits = step.limits;
         return this.#scheduler.setLimits(toConcurrency(step.limits));
+      case "hold":
+        assert.equal(this.#scheduler.hold(step.key), !this.#model.holds.has(holdId(step.key)));
+        this.#model.holds.set(holdId(step.key), step.key);
+        return;
+      case "endHold":
+        assert.equal(this.#scheduler.endHold(step.key), this.#model.holds.delete(holdId(step.key)));
+        return;
     }
   }
 
   #enqueue({ delayMs, ...item }: { readonly delayMs: number | null } & Omit<Modelled, "taskId" | "dueAt" | "sequence" | "isOverdue">): void {
     this.#count += 1;
     const taskId = `task ${this.#count}`;
-    this.#scheduler.enqueue({ ...item, taskId, name: "work", availableAt: delayMs === null ? null : this.#clock.now() + delayMs });
+    this.#scheduler.enqueue({ ...item, taskId, availableAt: delayMs === null ? null : this.#clock.now() + delayMs });
     this.#model.add({ ...item, taskId, dueAt: this.#clock.monotonic() + (delayMs ?? 0), sequence: 0, isOverdue: false }, this.#clock.monotonic());
   }
 

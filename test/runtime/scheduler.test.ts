@@ -180,6 +180,55 @@ describe("slots", () => {
   });
 });
 
+describe("a hold", () => {
+  it("keeps back what is under it, exempt or not; what runs goes on and gives its slots back", async () => {
+    const { clock, scheduler, calls } = newBench({ maxParallel: 9 });
+    scheduler.enqueue(newItem("runs", { run: "r" }));
+    await clock.turn();
+    expect(scheduler.hold({ kind: "run", runId: "r" })).toBe(true);
+    expect(scheduler.hold({ kind: "run", runId: "r" })).toBe(false);
+    scheduler.enqueue(newItem("held", { run: "r" }));
+    scheduler.enqueue(newItem("held exempt", { run: "r", exempt: true }));
+    scheduler.enqueue(newItem("free", { run: "other" }));
+    await clock.turn();
+    scheduler.release("runs");
+    await clock.turn();
+    expect(calls).toEqual(["runs", "free"]);
+    expect([scheduler.queuedCount, scheduler.held.total]).toEqual([2, 1]);
+    expect(scheduler.endHold({ kind: "run", runId: "r" })).toBe(true);
+    expect(scheduler.endHold({ kind: "run", runId: "r" })).toBe(false);
+    await clock.turn();
+    expect(calls).toEqual(["runs", "free", "held exempt", "held"]);
+  });
+
+  it("lets times go on: a backoff ends, a delay is over, and the task waits for the hold alone", async () => {
+    const { clock, scheduler, calls } = newBench();
+    scheduler.hold({ kind: "name", name: "work" });
+    scheduler.enqueue(newItem("delayed", { availableAt: START + 100 }));
+    scheduler.enqueue(newItem("backs off", { availableAt: START + 100, backoff: true }));
+    await clock.advance("1s");
+    expect(calls).toEqual(["backs off: backoff ended"]);
+    expect(clock.pendingTimers).toBe(0);
+    scheduler.endHold({ kind: "name", name: "work" });
+    await clock.turn();
+    expect(calls).toEqual(["backs off: backoff ended", "delayed", "backs off"]);
+  });
+
+  it("holds while one of several is left", async () => {
+    const { clock, scheduler, calls } = newBench();
+    const keys = [{ kind: "name", name: "work" } as const, { kind: "tag", tag: "io" } as const, { kind: "bucket", bucket: 2 } as const];
+    for (const key of keys) scheduler.hold(key);
+    scheduler.enqueue(newItem("a", { tags: ["io"], bucket: 2 }));
+    for (const key of keys) {
+      await clock.turn();
+      expect(calls).toEqual([]);
+      scheduler.endHold(key);
+    }
+    await clock.turn();
+    expect(calls).toEqual(["a"]);
+  });
+});
+
 describe("limits", () => {
   it("that are lowered take effect as tasks end, raised ones at once", async () => {
     const { clock, scheduler, calls } = newBench({ maxParallel: 3 });
