@@ -4,6 +4,7 @@ import type { ArgumentIssue } from "../core/errors.ts";
 import { isList } from "../core/options.ts";
 import { failureOf } from "../core/thrown.ts";
 import { hasMethods } from "./check-ports.ts";
+import { ownArgs } from "./own-args.ts";
 import type { SchemaResult, StandardSchema } from "./standard-schema.ts";
 
 /**
@@ -25,7 +26,8 @@ export async function checkInput(name: string, input: StandardSchema | undefined
   if (input === undefined) return args;
   const result = await validate(name, input, args);
   if (result.issues !== undefined) throw new InvalidArguments(name, result.issues.map(toIssue));
-  if (isList(result.value)) return result.value;
+  // What the schema made may share parts with what it keeps itself.
+  if (isList(result.value)) return ownArgs(result.value, name);
   throw new ConfigurationError(`the input schema of "${name}" must describe the tuple of arguments and give an array back.`);
 }
 

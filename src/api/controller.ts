@@ -17,7 +17,7 @@ import { memoryStore } from "../stores/memory/store.ts";
 import { readCarrierOptions } from "./carrier-options.ts";
 import { checkInput } from "./check-input.ts";
 import { checkPorts } from "./check-ports.ts";
-import { checkArgs, readEventOptions, readFolder, readLoopWatch, refuseInCarrier, readPriority } from "./options.ts";
+import { readEventOptions, readFolder, readLoopWatch, refuseInCarrier, readPriority } from "./options.ts";
 import type {
   Asking,
   ControllerOptions,
@@ -32,6 +32,7 @@ import type {
   SubmitOptions,
   WaitOptions,
 } from "./options.ts";
+import { ownArgs } from "./own-args.ts";
 import type { Pipeline } from "./pipeline.ts";
 import { planRun } from "./plan-run.ts";
 import { readQuery } from "./query.ts";
@@ -121,13 +122,15 @@ export class Controller {
   ): Promise<TaskHandle<Result>>;
   async submit(asked: string | Task<string, never, unknown>, args: readonly unknown[] = [], options: SubmitOptions = {}): Promise<TaskHandle<unknown>> {
     const task = this.#registry.task(asked);
+    // Now, before anything is waited for: the caller's objects are the caller's again.
+    const owned = ownArgs(args, task.name);
     const { priority, retry, timeout, tags } = checkOptions(options, SUBMIT_KEYS, "submit");
     // Checked once, when it was registered; again only where something is put in the place of its own options.
     const isAsDefined = retry === undefined && timeout === undefined && tags === undefined;
     const definition = isAsDefined ? this.#registry.definition(task.name, null) : resolveTask(task, { retry, timeout, tags });
     const cell = await this.#engine.submit({
       definition,
-      args: await checkInput(task.name, task.options.input, checkArgs(args, task.name)),
+      args: await checkInput(task.name, task.options.input, owned),
       priority: readPriority(priority, "submit: priority", this.#defaultPriority),
       overrides: isAsDefined ? null : storableOverrides({ retry, timeout, tags }),
     });
@@ -143,7 +146,7 @@ export class Controller {
   async startRun(asked: string | Pipeline<string, never>, params: readonly unknown[] = [], options: RunOptions = {}): Promise<RunHandle> {
     const pipeline = this.#registry.pipeline(asked);
     const { priority } = checkOptions(options, ["priority"], "startRun");
-    const checked = await checkInput(pipeline.name, pipeline.options.input, checkArgs(params, pipeline.name));
+    const checked = await checkInput(pipeline.name, pipeline.options.input, ownArgs(params, pipeline.name, "params"));
     const plan = planRun(pipeline, checked, {
       priority: readPriority(priority, "startRun: priority", this.#defaultPriority),
       use: (task) => this.#registry.use(task),

@@ -222,13 +222,6 @@ export function readStatus(value: unknown, name: string): TaskStatus {
   return status ?? checkOneOf(value, TASK_STATUSES, name);
 }
 
-/** The tuple of arguments as it comes from outside the type system. */
-export function checkArgs(args: unknown, name: string): readonly unknown[] {
-  // A copy: what the caller does to the array afterwards is no affair of the task's.
-  if (isList(args)) return [...args];
-  throw new ConfigurationError(`"${name}": the arguments must be given as an array, the tuple that the task takes; found ${describeValue(args)}.`);
-}
-
 /** Reads `watchLoop`; `null`: off. */
 export function readLoopWatch(value: unknown): { readonly afterMs: number; readonly announce: boolean } | null {
   if (value === false) return null;

@@ -7,6 +7,7 @@ import { checkOneOf, checkOptions, isList } from "../core/options.ts";
 import { checkAggregation } from "../core/aggregation.ts";
 import { resolveAggregationPolicy } from "../core/policies/aggregation.ts";
 import type { NodePlan, RunPlan, UpstreamReader } from "../runtime/run-plan.ts";
+import { ownArgs } from "./own-args.ts";
 import { value } from "./pipeline.ts";
 import type { Pipeline, PipelineBuilder, PipelineNode } from "./pipeline.ts";
 import { resolveTask } from "./task.ts";
@@ -96,7 +97,7 @@ function checkTask(task: unknown): void {
 function readArgs(args: unknown, label: string): NodePlan["args"] {
   if (args === undefined) return [];
   if (typeof args === "function") return (up: UpstreamReader): unknown => Reflect.apply(args, undefined, [up]);
-  if (isList(args)) return [...args];
+  if (isList(args)) return ownArgs(args, label);
   throw new ConfigurationError(`${label}: args must be the tuple of arguments, or a function that returns it; found ${describeValue(args)}.`);
 }
 

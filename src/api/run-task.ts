@@ -16,7 +16,8 @@ import { memoryStore } from "../stores/memory/store.ts";
 import { readCarrierOptions } from "./carrier-options.ts";
 import { checkInput } from "./check-input.ts";
 import { checkPorts } from "./check-ports.ts";
-import { checkArgs, readFolder, readLoopWatch, refuseInCarrier } from "./options.ts";
+import { readFolder, readLoopWatch, refuseInCarrier } from "./options.ts";
+import { ownArgs } from "./own-args.ts";
 import { resolveTask } from "./task.ts";
 import type { ArgsThen, Task } from "./task.ts";
 import { TaskControls } from "./task-controls.ts";
@@ -53,7 +54,7 @@ export async function runTask<Args extends readonly unknown[], Result>(
   const { retry, timeout, artifacts, ...ports } = checkOptions(options, ["retry", "timeout", "clock", "logger", "random", "artifacts"], "runTask");
   checkPorts(ports);
   const definition = resolveTask(task, { retry, timeout });
-  const checked = await checkInput(task.name, task.options.input, checkArgs(args, task.name));
+  const checked = await checkInput(task.name, task.options.input, ownArgs(args, task.name));
   const store = outliving(memoryStore());
   await store.open();
   const { clock = systemClock, logger = quietLogger, random = Math.random } = options;

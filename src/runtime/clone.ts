@@ -18,7 +18,7 @@ export function clone(value: unknown, what: string): unknown {
 export function uncloneable(value: unknown, what: string, cause: unknown, copies: (value: unknown) => boolean = clones): ConfigurationError {
   const path = pathOfTrouble(value, what, 0, copies) ?? what;
   return new ConfigurationError(
-    `${path} cannot leave its thread or process: functions, symbols, promises and the like cannot be copied. Send plain data, or run the task with executor: "async".`,
+    `${path} cannot leave its thread or process: functions, symbols, promises and objects such as a URL cannot be copied. Send plain data (of a URL its href), or run the task with executor: "async".`,
     { cause },
   );
 }

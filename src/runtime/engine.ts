@@ -135,7 +135,7 @@ export class Engine {
   /** Makes the task and puts it into the queue; resolves once it is stored. */
   async submit({ definition, args, priority, overrides = null }: Submission): Promise<Cell> {
     this.#refuseWhenClosed();
-    checkExecutor(definition, this.executors);
+    checkExecutor(definition, this.executors, args);
     const now = this.clock.now();
     const { retry, tags, name } = definition;
     const fresh = createSnapshot({ taskId: createId(randomBytes), name, createdAt: now, maxAttempts: retry.maxAttempts, tags, priority });
@@ -150,7 +150,7 @@ export class Engine {
   /** Makes the run with all its nodes and lets the roots go; resolves once it is stored. */
   async startRun(plan: RunPlan): Promise<PipelineDriver> {
     this.#refuseWhenClosed();
-    for (const node of plan.nodes) checkExecutor(node.definition, this.executors);
+    for (const { definition, args } of plan.nodes) checkExecutor(definition, this.executors, typeof args === "function" ? undefined : args);
     const now = this.clock.now();
     const pending = plannedRun(plan, createId(randomBytes), now);
     const run: RunSnapshot = { ...pending, status: "running", version: 1, startedAt: now };

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { describe, expect, test } from "vitest";
 import { allSettled, ConfigurationError, definePipeline, task } from "../../src/index.ts";
+import { callNow } from "../api/stage.ts";
 import { FACTS, processReader, processTaker, threadReader, threadTaker } from "./fixtures/facts.ts";
 import { CarrierRig } from "./support/carrier-rig.ts";
 import { KILLABLE, KINDS } from "./support/kinds.ts";
@@ -70,6 +71,15 @@ describe.each(KILLABLE)("%s: what cannot be copied", (kind) => {
     expect(items[0]?.failure?.message).toContain("nowhere");
     const alone = await rig.controller.submit(reader, ["nowhere"]);
     expect((await alone.wait({ timeout: "10s" })).failure?.message).toContain("not as a node of a pipeline");
+  });
+});
+
+describe.each(KILLABLE)("%s: arguments that are storable and cannot be carried", (kind) => {
+  test("are refused when they are submitted, with their path", async () => {
+    await using rig = await CarrierRig.open({ tasks: [FACTS[kind]], processes: { standby: 1 } });
+    const submitted = callNow(rig.controller, "submit", [FACTS[kind].name, [{ at: [new URL("http://example.test/")] }]]);
+    await expect(submitted).rejects.toMatchObject({ code: "CONFIGURATION", message: expect.stringMatching(/^args\[0\]\.at\[0\] cannot leave .*its href/) });
+    expect((await rig.controller.list()).items).toEqual([]);
   });
 });
 

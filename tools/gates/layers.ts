@@ -17,7 +17,7 @@ export const LAYERS: readonly Layer[] = [
   { path: "observability", mayImport: ["core"], host: true, packages: [] },
   { path: "runtime", mayImport: ["core"], host: true, packages: [] },
   { path: "testing", mayImport: ["core"], host: true, packages: [] },
-  { path: "api", mayImport: ["core", "runtime", "stores/memory"], host: true, packages: [] },
+  { path: "api", mayImport: ["core", "runtime", "stores/memory", "stores/codec.ts"], host: true, packages: [] },
   {
     path: "cli",
     mayImport: ["core", "api", "stores", "observability"],
