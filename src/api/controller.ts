@@ -267,7 +267,11 @@ export class Controller {
     return { tasks: this.#registry.taskNames, pipelines: this.#registry.pipelineNames };
   }
 
-  /** Stops what runs within the grace, then lets go of everything. Safe to call twice. */
+  /**
+   * Stops what runs within the grace (default 10 s), then lets go of everything. Called again it waits for the same end; a
+   * shorter grace brings that nearer.
+   * @throws Deadlock inside one of its own tasks
+   */
   async close(options: { readonly grace?: Duration } = {}): Promise<void> {
     const { grace } = checkOptions(options, ["grace"], "close");
     await this.#engine.close(grace === undefined ? DEFAULTS.stopGraceMs : parseDuration(grace, "close: grace"));

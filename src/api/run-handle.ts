@@ -9,7 +9,6 @@ import type { Engine } from "../runtime/engine.ts";
 import { follow } from "../runtime/event-feed.ts";
 import type { PipelineDriver } from "../runtime/pipeline-driver.ts";
 import { taskScope } from "../runtime/task-scope.ts";
-import { waitWith } from "../runtime/waits.ts";
 import { readAsking, readEventOptions, readWaitOptions } from "./options.ts";
 import type { Asking, EventOptions, StopOptions, WaitOptions } from "./options.ts";
 import { countStatuses, firstFailure } from "./run-summary.ts";
@@ -44,7 +43,7 @@ export class RunHandle {
     checkOptions(options, ["timeout", "signal"], "wait");
     const { timeoutMs, signal } = readWaitOptions(options);
     this.#refuseOwnNode("wait");
-    return await waitWith(async (over) => await this.#driver.ended(over), { clock: this.#engine.clock, timeoutMs, signal, what: `run ${this.id}: its end` });
+    return await this.#engine.awaiting.run(this.#driver, { timeoutMs, signal });
   }
 
   /** Stops every node that has not ended; resolves when the run has ended. */

@@ -150,6 +150,11 @@ export class Slots implements HeldSlots {
     this.#count(holding, -1);
   }
 
+  /** Were its global and its bucket slot given back, and not taken again? */
+  hasLent(holder: string): boolean {
+    return this.#holders.get(holder)?.lent ?? false;
+  }
+
   /**
    * Takes back what was lent, or nothing and answers what is in the way.
    * @throws InternalError when nothing was lent

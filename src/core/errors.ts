@@ -28,7 +28,7 @@ export const ERRORS = {
   TASK_LOST: { name: "TaskLost", exitCode: 7, retryable: false, meaning: "The task's carrier is out of contact; the outcome is unknown." },
   WAIT_TIMEOUT: { name: "WaitTimeout", exitCode: 5, retryable: true, meaning: "Time ran out while waiting; the task itself is untouched." },
   WAIT_IMPOSSIBLE: { name: "WaitImpossible", exitCode: 4, retryable: false, meaning: "The task ended in a status from which the awaited one cannot follow." },
-  DEADLOCK: { name: "Deadlock", exitCode: 2, retryable: false, meaning: "The call would wait for itself: a task cannot stop, wait for or retry itself." },
+  DEADLOCK: { name: "Deadlock", exitCode: 2, retryable: false, meaning: "The call would wait for itself, directly or through others: `path` shows the ring where there is one." },
   CONCURRENCY_CONFLICT: { name: "ConcurrencyConflict", exitCode: 8, retryable: true, meaning: "Somebody else changed the task first; read it again." },
   STORE: { name: "StoreError", exitCode: 8, retryable: true, meaning: "The store could not read or write; the message says why." },
   CONFIGURATION: { name: "ConfigurationError", exitCode: 2, retryable: false, meaning: "A definition, option or argument is wrong; the message names it." },
@@ -176,9 +176,16 @@ export class WaitImpossible extends TaskError {
   readonly code = "WAIT_IMPOSSIBLE";
 }
 
-/** A task would have to wait for itself. */
+/** A task would have to wait for itself, directly or through others. */
 export class Deadlock extends TaskError {
   readonly code = "DEADLOCK";
+  /** The ids of the tasks and runs that wait for each other, from the one that is told back to itself; empty: it alone. */
+  readonly path: readonly string[];
+
+  constructor(message: string, { path = [] }: { readonly path?: readonly string[] } = {}) {
+    super(message);
+    this.path = path;
+  }
 }
 
 /** Somebody else changed the task first. Source §6. */

@@ -60,9 +60,19 @@ export class AttemptSlots {
     const others = this.#abandoned.get(attempt.taskId);
     if (others === undefined) this.#abandoned.set(attempt.taskId, [attempt]);
     else others.push(attempt);
-    if (attempt.exempt) return NOTHING;
+    return this.lend(attempt);
+  }
+
+  /** Gives back everything but the tags until `reclaim`. Lent already: nothing becomes free. */
+  lend(attempt: SlotHolder): SlotClaim {
+    if (attempt.exempt || this.#slots.hasLent(attempt.holder)) return NOTHING;
     this.#slots.lend(attempt.holder);
     return { bucket: attempt.bucket, tags: [] };
+  }
+
+  /** Takes back what was lent; false: something is in the way. */
+  reclaim(attempt: SlotHolder): boolean {
+    return attempt.exempt || !this.#slots.hasLent(attempt.holder) || this.#slots.reclaim(attempt.holder) === null;
   }
 
   /**

@@ -50,6 +50,8 @@ export class CancellationToken {
   #stopError: TaskCancelled | null = null;
   #pauseWished = false;
   #gate: { readonly promise: Promise<void>; readonly open: () => void } | null = null;
+  /** Told of the next wish: the waits of the body for other tasks. Made with the first one. */
+  #waits: Set<() => void> | null = null;
   #controller: AbortController | null = null;
   /** Runs something in the async context of the body. */
   #inBody: (act: () => void) => void = (act) => act();
@@ -95,6 +97,7 @@ export class CancellationToken {
     if (this.#stopError !== null) return;
     this.#stopError = new TaskCancelled(message);
     this.#openGate();
+    this.#tellWaits();
     if (this.#controller !== null) this.#abort(this.#controller, this.#stopError);
   }
 
@@ -106,6 +109,7 @@ export class CancellationToken {
 
   pause(): void {
     this.#pauseWished = true;
+    this.#tellWaits();
   }
 
   resume(): void {
@@ -119,6 +123,30 @@ export class CancellationToken {
     if (this.#inbox?.changed === true) this.#inbox.drain();
     if (this.#stopError !== null || this.#pauseWished) return this.#hold();
     return --this.#checksLeft > 0 ? RESOLVED : this.#look();
+  }
+
+  /** Waits as a checkpoint that lasts: a stop ends it, a pause takes hold in it and may outlast it. */
+  async during<Value>(arrival: Promise<Value>): Promise<Value> {
+    const waits = (this.#waits ??= new Set());
+    let arrived = false;
+    const arrive = (): void => void (arrived = true);
+    const over = arrival.then(arrive, arrive);
+    if (this.#countsIdle) this.#listener.active();
+    for (;;) {
+      if (this.#stopError !== null || this.#pauseWished) await this.#hold();
+      if (arrived) break;
+      const { promise: changed, resolve } = Promise.withResolvers<void>();
+      waits.add(resolve);
+      void over.then(resolve);
+      await changed;
+      waits.delete(resolve);
+    }
+    if (this.#countsIdle) this.#listener.active();
+    return await arrival;
+  }
+
+  #tellWaits(): void {
+    for (const tell of this.#waits ?? []) tell();
   }
 
   /** Has the body had the loop for long enough? */

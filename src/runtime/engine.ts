@@ -17,10 +17,13 @@ import { apply } from "../core/state-machine.ts";
 import type { TaskStatus } from "../core/status.ts";
 import { isTerminal } from "../core/transitions.ts";
 import { ArtifactsRoot } from "./artifacts-root.ts";
+import { Awaiting } from "./awaiting.ts";
+import type { Asked } from "./awaiting.ts";
 import { createdEvent, eventsOf } from "./audit-events.ts";
 import { Cell } from "./cell.ts";
+import { ClosingTime, refuseInside } from "./closing-time.ts";
 import type { NodePlace } from "./cell.ts";
-import { Control, refuseSelf, until } from "./control.ts";
+import { Control, until } from "./control.ts";
 import { EventBus } from "./event-bus.ts";
 import { createExecutors } from "./executors/create-executors.ts";
 import type { CarrierSettings } from "./executors/create-executors.ts";
@@ -29,6 +32,7 @@ import type { Health, Orphan } from "./health.ts";
 import { Journal } from "./journal.ts";
 import { checkExecutor, noExecutor } from "./executors/check-executor.ts";
 import { ENDED_RUN } from "./ended-run.ts";
+import { Lending } from "./lending.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { LoopWatch } from "./loop-watch.ts";
 import type { LoopWatchOptions } from "./loop-watch.ts";
@@ -40,8 +44,6 @@ import { Scheduler } from "./scheduler.ts";
 import { watchStrays } from "./strays.ts";
 import { Supervisor } from "./supervisor.ts";
 import type { TaskDefinition } from "./task-definition.ts";
-import { impossible, waitWith } from "./waits.ts";
-import type { Patience } from "./waits.ts";
 
 /** What an engine is made of. */
 export interface EngineOptions {
@@ -66,15 +68,13 @@ export interface Submission {
   readonly overrides?: unknown;
 }
 
-/** Beyond the grace, how long `close` waits for a store that does not write. */
-const CLOSING_PATIENCE_MS = 5_000;
-
 const CLOSING: By = { trigger: "controller:close", actor: "system", reason: "the controller closes" };
 
 /** The parts of the runtime, wired: what a controller drives. Holds no rule of its own. Source §5.1. */
 export class Engine {
   readonly bus: EventBus;
   readonly control: Control;
+  readonly awaiting: Awaiting;
   readonly store: TaskStore;
   readonly clock: Clock;
   readonly executors: ReadonlyMap<string, Executor>;
@@ -87,6 +87,7 @@ export class Engine {
   readonly #supervisor: Supervisor;
   readonly #runs = new Map<string, PipelineDriver>();
   #closing: Promise<void> | null = null;
+  #patience: ClosingTime | null = null;
 
   constructor(options: EngineOptions) {
     const { store, clock, concurrency, random } = options;
@@ -105,8 +106,16 @@ export class Engine {
       dispatch: (taskId) => this.#supervisor.dispatch(taskId),
       backoffEnded: (taskId) => this.#supervisor.backoffEnded(taskId),
     });
-    this.#lifecycle = new Lifecycle({ store, journal: this.#journal, scheduler: this.#scheduler, clock, logger, publish });
+    const lending = new Lending({
+      scheduler: this.#scheduler,
+      cell: (taskId) => this.cell(taskId),
+      run: (runId) => this.run(runId),
+      limitOf: (tag) => concurrency.limits.get(tag),
+    });
+    const stepped = (cell: Cell): void => lending.stepped(cell);
+    this.#lifecycle = new Lifecycle({ store, journal: this.#journal, scheduler: this.#scheduler, clock, logger, publish, stepped });
     this.control = new Control(this.#lifecycle);
+    this.awaiting = new Awaiting({ clock, store, lifecycle: this.#lifecycle, lending, stored: async (taskId) => await this.get(taskId) });
     this.#loopWatch = options.loopWatch === null ? null : new LoopWatch({ ...options.loopWatch, onStall: (report) => this.#supervisor.stalled(report) });
     this.#supervisor = new Supervisor({
       clock,
@@ -270,31 +279,9 @@ export class Engine {
     }
   }
 
-  /**
-   * Waits until the task has a status, and answers with its row. The task never notices.
-   * @param wanted `null`: any terminal one
-   */
-  async wait(taskId: string, wanted: TaskStatus | null, patience: Omit<Patience, "clock" | "what">): Promise<TaskSnapshot> {
-    refuseSelf(this.#lifecycle.get(taskId) ?? { taskId, attempt: null }, "wait");
-    const reached = (snapshot: TaskSnapshot): boolean => snapshot.status === wanted || isTerminal(snapshot.status);
-    const cell = this.#lifecycle.get(taskId);
-    const found = cell === undefined ? await this.get(taskId) : await this.#reach(cell, reached, wanted, patience);
-    if (!reached(found)) throw new StoreError(`task ${taskId} is ${found.status} in the store, and nobody here drives it.`);
-    if (wanted !== null && found.status !== wanted) throw impossible(taskId, wanted, found.status);
-    const row = await this.store.tasks.get(taskId);
-    return row !== undefined && row.statusVersion === found.statusVersion ? row : found;
-  }
-
-  /** Without a limit there is nothing to race with: that is what `result` does, once for each task. */
-  #reach(
-    cell: Cell,
-    reached: (snapshot: TaskSnapshot) => boolean,
-    wanted: TaskStatus | null,
-    { timeoutMs, signal }: Omit<Patience, "clock" | "what">,
-  ): Promise<TaskSnapshot> {
-    if (timeoutMs === null && signal === undefined) return until(cell, reached);
-    const what = `task ${cell.taskId}: ${wanted === null ? "its end" : `"${wanted}"`}`;
-    return waitWith(async (over) => await until(cell, reached, over), { clock: this.clock, timeoutMs, signal, what });
+  /** Waits until the task has a status (`null`: any terminal one), and answers with its row. */
+  async wait(taskId: string, wanted: TaskStatus | null, asked: Asked): Promise<TaskSnapshot> {
+    return await this.awaiting.task(taskId, wanted, asked);
   }
 
   /** What is not in order: a store that does not write, bodies that were given up on. */
@@ -318,9 +305,22 @@ export class Engine {
     }));
   }
 
-  /** Stops what runs within the grace; leaves what has not begun in a durable store, else cancels it. Safe twice. */
+  /**
+   * Stops what runs within the grace; leaves what has not begun in a durable store, else cancels it. Asked again, a shorter
+   * grace brings the end nearer.
+   * @throws Deadlock inside a task that runs here
+   */
   async close(graceMs: number = DEFAULTS.stopGraceMs): Promise<void> {
-    this.#closing ??= this.#close(graceMs);
+    refuseInside((taskId) => this.cell(taskId));
+    if (this.#closing === null) {
+      this.#patience = new ClosingTime(this.clock, graceMs);
+      this.#closing = this.#close(this.#patience);
+    } else if (this.#patience?.shorten(graceMs) === true) {
+      for (const cell of this.#lifecycle.cells.values()) {
+        if (holdsSlot(cell.snapshot)) this.control.haltNow(cell, "stop", { by: CLOSING, graceMs });
+      }
+      this.#supervisor.hasten(graceMs);
+    }
     await this.#closing;
   }
 
@@ -328,16 +328,17 @@ export class Engine {
     return `${this.nodeId}:1`;
   }
 
-  async #close(graceMs: number): Promise<void> {
+  async #close(patience: ClosingTime): Promise<void> {
     const { durability } = this.store.supports;
     // What the watch has found while the loop was blocked is still on its way.
     if (this.#loopWatch !== null) await this.#loopWatch.heard();
+    const { graceMs } = patience;
     this.#scheduler.close();
     for (const driver of this.#runs.values()) if (driver.run.endedAt === null && !durability) driver.halt("stop", { by: CLOSING, graceMs });
     const open = [...this.#lifecycle.cells.values()].filter((cell) => !isTerminal(cell.snapshot.status));
     const ending = open.filter((cell) => holdsSlot(cell.snapshot) || !durability);
     for (const cell of ending) this.control.haltNow(cell, holdsSlot(cell.snapshot) ? "stop" : "cancel", { by: CLOSING, graceMs });
-    await this.#written(ending, this.#supervisor.dismiss(graceMs), graceMs + CLOSING_PATIENCE_MS);
+    await this.#written(ending, this.#supervisor.dismiss(graceMs), patience);
     this.#journal.close();
     this.#dismiss(new ControllerClosed("the controller has closed: this has not ended, and nobody drives it here any more."));
     this.#supervisor.close();
@@ -349,12 +350,10 @@ export class Engine {
   }
 
   /** Waits until these have ended, what was forced away has left, and all is stored; not for ever, since the store may be gone. */
-  async #written(ending: readonly Cell[], dismissed: Promise<void>, withinMs: number): Promise<void> {
-    const { promise: timeIsUp, resolve } = Promise.withResolvers<void>();
-    const timer = this.clock.setTimer(withinMs, resolve);
+  async #written(ending: readonly Cell[], dismissed: Promise<void>, patience: ClosingTime): Promise<void> {
     const ended = Promise.allSettled(ending.map(async (cell) => await until(cell, (stored) => isTerminal(stored.status))));
-    await Promise.race([Promise.all([ended, dismissed]).then(async () => await this.#journal.drained()), timeIsUp]);
-    timer.cancel();
+    await Promise.race([Promise.all([ended, dismissed]).then(async () => await this.#journal.drained()), patience.begin()]);
+    patience.end();
   }
 
   /** Nobody is to wait for what nobody drives: left in a durable store, or not stored in time. */

@@ -24,6 +24,8 @@ export interface LifecycleParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly publish: (events: readonly TaskEvent[]) => void;
+  /** A task has taken a step; the scheduler and its run know. */
+  readonly stepped: (cell: Cell) => void;
 }
 
 /** What goes with a change beside the step itself. */
@@ -244,6 +246,7 @@ export class Lifecycle {
     if (holdsSlot(before) && !holdsSlot(after)) scheduler.release(cell.taskId, { keepTags: isAbandoned(after) || isForcedOut(before, after) });
     if ((after.status === "queued" && !cell.waitsForBody) || after.status === "retry_wait") this.queue(cell);
     if (isTerminal(after.status)) cell.place?.ended(cell);
+    this.#parts.stepped(cell);
   }
 
   /** Hands a task that is queued or backs off to the scheduler. */

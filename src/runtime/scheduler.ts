@@ -10,6 +10,7 @@ import { DueQueue } from "./due-queue.ts";
 import type { DueNode } from "./due-queue.ts";
 import { ReadyQueue } from "./ready-queue.ts";
 import type { QueuedTask } from "./ready-queue.ts";
+import { SlotLoans } from "./slot-loans.ts";
 
 /** A task that asks for its turn. */
 export interface ScheduledItem {
@@ -68,6 +69,7 @@ interface Entry extends SlotHolder, QueuedTask<Entry>, DueNode {
 export class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #slots: AttemptSlots;
+  readonly #loans: SlotLoans;
   readonly #delayed: DueQueue<Entry>;
   readonly #ready: ReadyQueue<Entry>;
   readonly #exempt = new ReadyQueue<Entry>(NO_LIMITS);
@@ -83,6 +85,7 @@ export class Scheduler {
   constructor(options: SchedulerOptions) {
     this.#options = options;
     this.#slots = new AttemptSlots(options.concurrency);
+    this.#loans = new SlotLoans(this.#slots);
     this.#ready = new ReadyQueue(options.concurrency);
     this.#delayed = new DueQueue(options.clock, this.#pass);
   }
@@ -137,6 +140,7 @@ export class Scheduler {
     if (entry?.phase !== "held")
       throw new InternalError(`task ${taskId} has no slots to release: it is ${entry?.phase ?? "not here, or gave them back before"}.`);
     this.#entries.delete(taskId);
+    this.#loans.forget(entry);
     this.#freed(keepTags ? this.#slots.abandon(entry) : this.#slots.release(entry));
   }
 
@@ -146,6 +150,24 @@ export class Scheduler {
    */
   releaseTags(taskId: string): void {
     this.#freed(this.#slots.releaseTags(taskId));
+  }
+
+  /**
+   * A running task waits for another one and needs its global and its bucket slot no more; it keeps its tags. Lent
+   * already, or on the way back: they stay lent. Not here any more: nothing happens.
+   */
+  lend(taskId: string): void {
+    const entry = this.#entries.get(taskId);
+    if (entry?.phase === "held") this.#freed(this.#loans.lend(entry));
+  }
+
+  /**
+   * It goes on and takes back what it lent, ahead of everything in the queue.
+   * @returns `null`: it has its slots; else resolves when it has, when it lends again, or when it ends
+   */
+  takeBack(taskId: string): Promise<void> | null {
+    const entry = this.#entries.get(taskId);
+    return entry?.phase === "held" ? this.#loans.takeBack(entry) : null;
   }
 
   /** Other limits from now on. What is over a lowered one ends in its own time, and nothing takes its place. */
@@ -222,7 +244,7 @@ export class Scheduler {
 
   #freed(claim: SlotClaim): void {
     this.#ready.released(claim);
-    if (this.#ready.size > 0) this.#wake();
+    if (this.#ready.size > 0 || this.#loans.waiting > 0) this.#wake();
   }
 
   #wake(): void {
@@ -233,6 +255,7 @@ export class Scheduler {
 
   readonly #pass = (): void => {
     this.#woken = false;
+    this.#loans.settle();
     for (const entry of this.#delayed.takeDue()) this.#admit(entry);
     this.#dispatchExempt();
     this.#dispatchReady();

@@ -111,6 +111,11 @@ export class Supervisor {
     await promise;
   }
 
+  /** A shorter grace for those that leave. */
+  hasten(graceMs: number): void {
+    for (const attempt of this.#leaving) attempt.stop(graceMs, "the controller closes");
+  }
+
   /** No more beats, and nothing runs again by itself: the controller closes. */
   close(): void {
     this.#closed = true;

@@ -84,3 +84,59 @@ describe("with a store that lasts", () => {
     expect(await store.runs.get(run.id)).toMatchObject({ status: "running" });
   });
 });
+
+describe("a second close", () => {
+  const deaf = task({ name: "deaf" }, async () => await gate().opened);
+
+  it("with a shorter grace brings the end of the first nearer", async () => {
+    const clock = new FakeClock();
+    const controller = await Controller.open({ clock, tasks: [deaf] });
+    const handle = await controller.submit(deaf);
+    const end = handle.wait({ timeout: "none" });
+    await clock.advance(1);
+    const first = controller.close({ grace: "1h" });
+    await clock.advance("1m");
+    const second = controller.close({ grace: 0 });
+    await clock.advance(1);
+    await Promise.all([first, second]);
+    expect(await end).toMatchObject({ status: "lost" });
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("with a longer grace changes nothing", async () => {
+    const clock = new FakeClock();
+    const controller = await Controller.open({ clock, tasks: [deaf] });
+    await controller.submit(deaf);
+    await clock.advance(1);
+    const first = controller.close({ grace: "1s" });
+    const second = controller.close({ grace: "1h" });
+    await clock.advance("1s");
+    await Promise.all([first, second]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("gives the store no more time than its own grace and 5 s", async () => {
+    const clock = new FakeClock();
+    const store = memoryStore();
+    const stuck: TaskStore = {
+      supports: store.supports,
+      audit: store.audit,
+      runs: store.runs,
+      tasks: Object.assign(Object.create(store.tasks) as TaskStore["tasks"], {
+        create: async (creations: Parameters<TaskStore["tasks"]["create"]>[0]) => await store.tasks.create(creations),
+        commit: async () => await gate<never>().opened,
+      }),
+      open: async () => await store.open(),
+      close: async () => await store.close(),
+    };
+    const controller = await Controller.open({ clock, store: stuck, tasks: [deaf] });
+    await controller.submit(deaf);
+    await clock.advance(1);
+    const first = controller.close({ grace: "1h" });
+    await clock.advance("1m");
+    const second = controller.close({ grace: 0 });
+    await clock.advance("5s");
+    await Promise.all([first, second]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+});

@@ -110,7 +110,7 @@ export class Carrier {
     };
     const active = this.#active(job, say);
     const token = this.#token(job, say, active);
-    const scope = { taskId: job.taskId, pipelineRunId: job.pipelineRunId, name: job.name, stray: (error: unknown) => this.#stray(job, error) };
+    const scope = { taskId: job.taskId, pipelineRunId: job.pipelineRunId, name: job.name, stray: (error: unknown) => this.#stray(job, error), body: null };
     const running: Running = { job, token, scope, deadlineAt: job.deadlineAt, pause: 0, asked: new Map() };
     this.#running = running;
     const progress = new ProgressThrottle(this.#clock, ({ done, total, unit, message }) =>

@@ -4,13 +4,14 @@ import type { ExecutionHandle, ExecutorSupports, LaunchRequest, Settlement, Stop
 import { CancellationToken } from "../cancellation.ts";
 import { RuntimeContext } from "../context.ts";
 import { taskScope } from "../task-scope.ts";
+import type { ScopedBody } from "../task-scope.ts";
 import { StopSequence } from "./stop-sequence.ts";
 
 /**
  * The carrier of one attempt in this very process. It cannot be killed: at the end of the grace the body is
  * abandoned and that is said, never "stopped". Source §5.4, §13.4, §13.6.
  */
-export class LocalHandle implements ExecutionHandle {
+export class LocalHandle implements ExecutionHandle, ScopedBody {
   readonly pid = null;
   readonly settled: Promise<Settlement>;
   readonly #request: LaunchRequest;
@@ -52,13 +53,25 @@ export class LocalHandle implements ExecutionHandle {
     const context = new RuntimeContext(this.#request, this.#token);
     let returned: unknown;
     try {
-      returned = taskScope.run({ taskId, pipelineRunId, name, stray: (error) => reports.stray(error) }, () => run(context, ...args));
+      returned = taskScope.run({ taskId, pipelineRunId, name, stray: (error) => reports.stray(error), body: this }, () => run(context, ...args));
     } catch (error) {
       this.#threw(error);
       return;
     }
     if (isThenable(returned)) this.#follow(returned);
     else this.#returned(returned);
+  }
+
+  get stopWished(): boolean {
+    return this.#token.stopWished;
+  }
+
+  get reports(): object {
+    return this.#request.reports;
+  }
+
+  async during<Value>(arrival: Promise<Value>): Promise<Value> {
+    return await this.#token.during(arrival);
   }
 
   pause(): void {
