@@ -110,7 +110,7 @@ describe("large runs", () => {
     const state = createRunState(buildGraph(chain(LENGTH)), { aggregation: failFast() });
     expect(drain(state, beginRun(state).actions, () => "succeeded")).toBe(LENGTH);
     expect(verdictOf(state)).toBe("succeeded");
-  }, 5_000);
+  }, 60_000);
 
   it("cascade down a chain of 20,000 nodes in one step, and come back with a retry", () => {
     const state = createRunState(buildGraph(chain(LENGTH)), { aggregation: failFast() });
@@ -122,7 +122,7 @@ describe("large runs", () => {
     expect([revival.retry.length, revival.rerun.length]).toEqual([1, LENGTH - 1]);
     expect(drain(state, [{ type: "ready", node: 0 }], () => "succeeded")).toBe(LENGTH);
     expect(verdictOf(state)).toBe("succeeded");
-  }, 5_000);
+  }, 60_000);
 
   it("can be stopped in the middle of a chain of 20,000 nodes and retried from there", () => {
     const state = createRunState(buildGraph(chain(LENGTH)), { aggregation: failFast() });
@@ -136,7 +136,7 @@ describe("large runs", () => {
     expect(revival.retry).toEqual([LENGTH / 2]);
     expect(drain(state, [{ type: "ready", node: LENGTH / 2 }], () => "succeeded")).toBe(LENGTH / 2);
     expect(verdictOf(state)).toBe("succeeded");
-  }, 5_000);
+  }, 60_000);
 
   it("fan out to 10,000 nodes and in again", () => {
     const leaves = Array.from({ length: 10_000 }, (_, index) => node(`leaf${index}`, ["root"]));
@@ -151,7 +151,7 @@ describe("large runs", () => {
     const state = createRunState(buildGraph(nodes), { aggregation: failFast() });
     expect(drain(state, beginRun(state).actions, () => "succeeded")).toBe(nodes.length);
     expect(verdictOf(state)).toBe("succeeded");
-  }, 5_000);
+  }, 60_000);
 
   it.each(SHAPES)(
     "build and finish 100,000 random nodes of the shape %s",
@@ -163,7 +163,7 @@ describe("large runs", () => {
       expect(openNodes(state)).toEqual([]);
       expect(verdictOf(state)).not.toBeNull();
     },
-    5_000,
+    60_000,
   );
 
   it("cancel 100,000 nodes after a failure", () => {
@@ -175,5 +175,5 @@ describe("large runs", () => {
     expect(cancel.nodes).toHaveLength(99_999);
     const answers = cancel.nodes.flatMap((index) => advance(state, { node: index, outcome: "cancelled" }).actions);
     expect(answers).toEqual([{ type: "verdict", status: "failed" }]);
-  }, 5_000);
+  }, 60_000);
 });
