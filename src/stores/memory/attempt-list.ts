@@ -1,5 +1,5 @@
 import type { AttemptRecord } from "../../core/attempt.ts";
-import { frozenAttempt } from "./frozen-attempt.ts";
+import { frozenAttempt } from "../frozen-attempt.ts";
 
 /** The attempts of a task, by epoch and number, with these put in or in place of what was there: a new list. */
 export function withAttempts(attempts: readonly AttemptRecord[], changed: readonly AttemptRecord[]): readonly AttemptRecord[] {

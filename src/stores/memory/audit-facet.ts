@@ -4,7 +4,7 @@ import { checkInteger } from "../../core/options.ts";
 import type { AuditFacet, FeedEntry } from "../../core/ports/store.ts";
 import { firstNotBefore } from "./first-not-before.ts";
 import type { MemoryData } from "./memory-data.ts";
-import { readCursor } from "./page-cursor.ts";
+import { readCursor } from "../page-cursor.ts";
 import type { Session } from "./session.ts";
 
 type FeedOptions = Parameters<AuditFacet["feed"]>[1];

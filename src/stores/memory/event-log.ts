@@ -1,7 +1,7 @@
 import type { StoredEvent, TaskStatusChanged } from "../../core/events.ts";
 import type { FeedEntry } from "../../core/ports/store.ts";
-import { frozenAttempt } from "./frozen-attempt.ts";
-import { frozenEvent } from "./frozen-event.ts";
+import { frozenAttempt } from "../frozen-attempt.ts";
+import { frozenEvent } from "../frozen-event.ts";
 import { BLOCK_SIZE, LogBlock, NO_POSITION } from "./log-block.ts";
 import type { LogContent, LogThread } from "./log-block.ts";
 import { StepManners } from "./step-manner.ts";

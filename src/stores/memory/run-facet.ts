@@ -3,7 +3,7 @@ import type { StoredEvent } from "../../core/events.ts";
 import type { Page, RunChange, RunFacet, TaskCreation } from "../../core/ports/store.ts";
 import type { RunSnapshot } from "../../core/run.ts";
 import { encodeValue } from "../codec.ts";
-import { readCursor, readLimit } from "./page-cursor.ts";
+import { readCursor, readLimit } from "../page-cursor.ts";
 import type { RunTable } from "./run-table.ts";
 import type { Session } from "./session.ts";
 import { addTasks, prepareTasks } from "./task-making.ts";

@@ -1,5 +1,6 @@
 import { checkInteger, checkOptions } from "../../core/options.ts";
 import type { TaskStore } from "../../core/ports/store.ts";
+import { DEFAULT_MAX_VALUE_BYTES } from "../kept-values.ts";
 import { MemoryAudit } from "./audit-facet.ts";
 import { MemoryRuns } from "./run-facet.ts";
 import { Session } from "./session.ts";
@@ -10,8 +11,6 @@ export interface MemoryStoreOptions {
   /** Longest text of a task's arguments, of its outcome and of a run's parameters, in bytes of JSON. Default 1 MiB. */
   readonly maxValueBytes?: number;
 }
-
-const DEFAULT_MAX_VALUE_BYTES = 1024 * 1024;
 
 /**
  * A store in this process's memory: the reference for every other. What it holds is gone when it is closed.

@@ -2,9 +2,9 @@ import { StoreError } from "../../core/errors.ts";
 import type { TaskCreation } from "../../core/ports/store.ts";
 import type { TaskSnapshot } from "../../core/snapshot.ts";
 import { encodeValue } from "../codec.ts";
-import { frozenRow } from "./frozen-row.ts";
-import { encodeArgs, keepOutcome } from "./kept-values.ts";
-import type { KeptOutcome } from "./kept-values.ts";
+import { frozenRow } from "../frozen-row.ts";
+import { encodeArgs, keepOutcome } from "../kept-values.ts";
+import type { KeptOutcome } from "../kept-values.ts";
 import type { MemoryData } from "./memory-data.ts";
 import type { EncodedPayload, TaskTable } from "./task-table.ts";
 

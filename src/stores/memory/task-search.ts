@@ -3,7 +3,7 @@ import type { TaskSnapshot } from "../../core/snapshot.ts";
 import { TASK_STATUSES } from "../../core/status.ts";
 import type { TaskStatus } from "../../core/status.ts";
 import { firstNotBefore } from "./first-not-before.ts";
-import { readCursor, readLimit } from "./page-cursor.ts";
+import { readCursor, readLimit } from "../page-cursor.ts";
 import type { TaskRecord, TaskTable } from "./task-table.ts";
 
 /** Gathering by status and sorting is worth it where it leaves out all but this part of the tasks. */

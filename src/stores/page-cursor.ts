@@ -1,6 +1,6 @@
-import { describeValue } from "../../core/describe-value.ts";
-import { ConfigurationError } from "../../core/errors.ts";
-import { checkInteger } from "../../core/options.ts";
+import { describeValue } from "../core/describe-value.ts";
+import { ConfigurationError } from "../core/errors.ts";
+import { checkInteger } from "../core/options.ts";
 
 const DEFAULT_LIMIT = 100;
 

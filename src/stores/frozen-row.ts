@@ -1,5 +1,5 @@
-import type { Progress } from "../../core/progress.ts";
-import type { TaskSnapshot } from "../../core/snapshot.ts";
+import type { Progress } from "../core/progress.ts";
+import type { TaskSnapshot } from "../core/snapshot.ts";
 import { frozenFailure } from "./frozen-failure.ts";
 
 /**

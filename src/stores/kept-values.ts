@@ -1,6 +1,9 @@
-import { ConfigurationError } from "../../core/errors.ts";
-import type { TaskSnapshot } from "../../core/snapshot.ts";
-import { decodeValue, encodeValue } from "../codec.ts";
+import { ConfigurationError } from "../core/errors.ts";
+import type { TaskSnapshot } from "../core/snapshot.ts";
+import { decodeValue, encodeValue } from "./codec.ts";
+
+/** Longest text of one value, in bytes of JSON, unless told otherwise. */
+export const DEFAULT_MAX_VALUE_BYTES = 1024 * 1024;
 
 /** A snapshot's values as text, and why one of them is not there. */
 export interface KeptOutcome {

@@ -1,4 +1,4 @@
-import type { Failure } from "../../core/failure.ts";
+import type { Failure } from "../core/failure.ts";
 
 /** Failures that are frozen to the bottom: each new row of the same task brings the one before it again. */
 const FROZEN = new WeakSet<Failure>();

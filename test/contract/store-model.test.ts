@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import type { StoredEvent, TaskStatusChanged } from "../../src/core/events.ts";
 import { createFailure } from "../../src/core/failure.ts";
 import type { LifecycleEvent } from "../../src/core/lifecycle-events.ts";
@@ -8,7 +8,7 @@ import type { TaskSnapshot } from "../../src/core/snapshot.ts";
 import { apply } from "../../src/core/state-machine.ts";
 import { TASK_STATUSES } from "../../src/core/status.ts";
 import { isTerminal } from "../../src/core/transitions.ts";
-import { memoryStore } from "../../src/stores/memory/store.ts";
+import { clearFolders, STORE_KINDS } from "./store-kinds.ts";
 import { changeOf, creationOf } from "./stored-tasks.ts";
 
 /** The naive store: rows in a list, events in a list, everything found by looking at all of it. */
@@ -165,10 +165,12 @@ async function feed(store: TaskStore, limit: number, filter: { readonly taskId?:
   return found;
 }
 
-test("commits, touches, queries, counts, history and feed agree with a naive model", async () => {
+afterEach(clearFolders);
+
+test.each(STORE_KINDS)("commits, touches, queries, counts, history and feed of the $name store agree with a naive model", async (kind) => {
   await fc.assert(
     fc.asyncProperty(steps, fc.array(queries, { minLength: 1, maxLength: 4 }), fc.integer({ min: 1, max: 7 }), async (taken, asked, limit) => {
-      const store = memoryStore();
+      const store = kind.make();
       await store.open();
       const model = new Model();
       await take({ do: "create", count: 6, run: "r1", tag: "io", name: "x" }, store, model);
@@ -194,7 +196,8 @@ test("commits, touches, queries, counts, history and feed agree with a naive mod
         expect(history.map((step) => step.statusVersion)).toEqual(history.map((_, index) => index + 1));
         expect(await feed(store, limit, { taskId: row.taskId })).toEqual(events);
       }
+      await store.close();
     }),
-    { numRuns: 60 },
+    { numRuns: kind.name === "memory" ? 60 : 15 },
   );
 });

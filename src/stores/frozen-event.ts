@@ -1,5 +1,5 @@
-import type { StoredEvent } from "../../core/events.ts";
-import { unreachable } from "../../core/unreachable.ts";
+import type { StoredEvent } from "../core/events.ts";
+import { unreachable } from "../core/unreachable.ts";
 import { frozenAttempt } from "./frozen-attempt.ts";
 import { frozenFailure } from "./frozen-failure.ts";
 

@@ -1,4 +1,4 @@
-import type { AttemptRecord } from "../../core/attempt.ts";
+import type { AttemptRecord } from "../core/attempt.ts";
 import { frozenFailure } from "./frozen-failure.ts";
 
 /** A frozen copy. Written out, field by field: faster than a spread, and every record has the same shape. */
