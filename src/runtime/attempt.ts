@@ -161,8 +161,8 @@ export class Attempt implements CarrierReports, LiveAttempt {
   }
 
   launched(pid: number | null): void {
-    // Said twice by a carrier that is not ours, the first counts.
-    if (this.#over || this.#launched) return;
+    // Said twice by a carrier that is not ours, the first counts. Said after the start timeout has fired, the timeout does.
+    if (this.#over || this.#launched || this.timeout !== null) return;
     this.#launched = true;
     this.#parts.lifecycle.must(this.cell, { type: "launched", pid });
     this.#deadlines?.running();
@@ -236,6 +236,7 @@ export class Attempt implements CarrierReports, LiveAttempt {
       run: definition.run,
       args: args ?? [],
       deadlineAt: () => this.#deadlineAt(),
+      startMs: definition.timeout.startMs,
       idleMs: definition.timeout.idleMs,
       module: definition.module,
       saved: this.cell.saved,

@@ -65,6 +65,7 @@ export class ExecutorTrial {
       module: this.#module,
       args: [],
       deadlineAt: () => null,
+      startMs: null,
       idleMs: null,
       saved: undefined,
       artifacts: `/nowhere/task${number}`,

@@ -12,6 +12,7 @@ const job: Job = {
   module: new URL("./fixtures/progressing.ts", import.meta.url).href,
   args: [],
   deadlineAt: null,
+  asksToBegin: false,
   activeGapMs: null,
   saved: undefined,
   artifacts: "/nowhere",

@@ -1,9 +1,16 @@
-import { expect, test } from "vitest";
+import { existsSync } from "node:fs";
+import { setImmediate as turn } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
 import { systemClock } from "../../src/runtime/system-clock.ts";
 import { ProcessExecutor } from "../../src/runtime/executors/process.ts";
 import type { ProcessLink } from "../../src/runtime/executors/process-link.ts";
 import { ReportRecorder } from "../../src/testing/executor-recorder.ts";
 import { jobOf } from "../runtime/executors-unit/support/listening.ts";
+import { processEndsNoLine, processLeavesTrace, threadEndsNoLine, threadLeavesTrace } from "./fixtures/mended.ts";
+import { CarrierRig, PUPPETS } from "./support/carrier-rig.ts";
+import { KILLABLE } from "./support/kinds.ts";
+import { expectSound } from "./support/soundness.ts";
+import { Stage } from "./support/stage.ts";
 
 /** Its first child can be made, and none after it. */
 class OneChild extends ProcessExecutor {
@@ -18,13 +25,14 @@ class OneChild extends ProcessExecutor {
 
 test("a task that has begun is not failed by a child that cannot be made ahead of the next one", async () => {
   const executor = new OneChild(systemClock, { standby: 1, reuse: false, maxTasks: 1, execArgv: [] });
-  const { activeGapMs: _, deadlineAt, ...job } = jobOf("returns", { args: [7] });
+  const { activeGapMs: _gap, asksToBegin: _asks, deadlineAt, ...job } = jobOf("returns", { args: [7] });
   const { module, name } = job;
   try {
     await executor.prepare([{ module, name }]);
     const request = {
       ...job,
       run: () => undefined,
+      startMs: null,
       idleMs: null,
       deadlineAt: () => deadlineAt,
       upstream: async () => await Promise.resolve(),
@@ -35,4 +43,53 @@ test("a task that has begun is not failed by a child that cannot be made ahead o
   } finally {
     await executor.close();
   }
+});
+
+describe("a line that was not ended, on both streams", () => {
+  test.each([
+    { kind: "thread", subject: threadEndsNoLine, reuse: false },
+    { kind: "process", subject: processEndsNoLine, reuse: false },
+    { kind: "process", subject: processEndsNoLine, reuse: true },
+  ])("$kind, reuse: $reuse: both are there before the verdict", async ({ subject, reuse }) => {
+    await using rig = await CarrierRig.open({ tasks: [subject], concurrency: { maxParallel: 2 }, processes: { reuse } });
+    const handles = await Promise.all(Array.from({ length: 12 }, async () => await rig.controller.submit(subject)));
+    for (const { id } of handles) {
+      await rig.became(id, "succeeded");
+      const told = rig.eventsOf(id).flatMap((event) => {
+        if (event.type === "TaskOutput") return [`${event.kind}: ${String(event.payload)}`];
+        return event.type === "TaskStatusChanged" && event.to === "succeeded" ? ["verdict"] : [];
+      });
+      expect(told.slice(0, 2).toSorted()).toEqual(["stderr: perr", "stdout: pout"]);
+      expect(told.slice(2)).toEqual(["verdict"]);
+    }
+  });
+});
+
+describe("a start timeout that comes due while the carrier is getting ready", () => {
+  test.each(KILLABLE)("%s: the body never begins, and the history never says that it ran", async (kind) => {
+    using stage = new Stage();
+    const [puppet, subject] = kind === "thread" ? [PUPPETS.thread, threadLeavesTrace] : [PUPPETS.process, processLeavesTrace];
+    await using rig = await CarrierRig.open({ tasks: [puppet, subject], processes: { standby: 0 } });
+    // The warm carrier is taken: the next has to be made.
+    const other = await rig.puppet(kind, { stage: stage.folder, manner: "heedful" });
+    await rig.at(other.id, "begun");
+    const handle = await rig.controller.submit(subject, [stage.path("trace")], { timeout: { start: 200 } });
+    await rig.became(handle.id, "starting");
+    for (let nth = 0; nth < 20; nth += 1) await turn();
+    // The carrier has all the time that it needs, and this thread none to hear of it.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_500);
+    const snapshot = await expectSound(rig.controller, handle.id);
+    expect(snapshot).toMatchObject({ status: "failed", failure: { kind: "timeout_start", message: "the launch took longer than 200 ms" } });
+    expect((await rig.controller.history(handle.id)).map(({ to }) => to)).toEqual(["queued", "starting", "failed"]);
+    expect(existsSync(stage.path("trace"))).toBe(false);
+  });
+
+  test.each([threadLeavesTrace, processLeavesTrace])("$name: in time it begins, and the timeout is over", async (subject) => {
+    using stage = new Stage();
+    await using rig = await CarrierRig.open({ tasks: [subject] });
+    const handle = await rig.controller.submit(subject, [stage.path("trace")], { timeout: { start: "20s" } });
+    await expectSound(rig.controller, handle.id);
+    expect((await rig.controller.history(handle.id)).map(({ to }) => to)).toEqual(["queued", "starting", "running", "succeeded"]);
+    expect(existsSync(stage.path("trace"))).toBe(true);
+  });
 });

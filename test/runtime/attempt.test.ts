@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Cell } from "../../src/runtime/cell.ts";
+import { FakeExecutor } from "../../src/testing/fake-executors.ts";
 import type { Barrier } from "./support/fault-store.ts";
 import { Puppet, polling, sleep } from "./support/puppet.ts";
 import { ADA, brokenRules, HEARTBEAT, NOTHING_LEFT, ONE_RUNS, Rig } from "./support/rig.ts";
@@ -151,6 +152,22 @@ describe("a start timeout", () => {
     puppet.last.returns(1);
     await rig.settle();
     expect(await rig.row(cell)).toMatchObject({ status: "succeeded", attempt: 2 });
+    expect(rig.left).toEqual(NOTHING_LEFT);
+  });
+
+  test("that has fired is what counts, though the carrier then says that it was launched", async () => {
+    const fake = new FakeExecutor({ supports: { kill: true } });
+    rig = await Rig.open({ executors: [fake] });
+    const cell = await rig.submit(puppet.run, { executor: fake.kind, timeout: { start: "1s" } });
+    await rig.clock.advance("1s");
+    fake.last.launched(7);
+    await rig.settle();
+    expect(await rig.row(cell)).toMatchObject({ status: "starting", pid: null });
+    fake.last.settle({ type: "killed", exitCode: null, signal: "SIGKILL" });
+    await rig.settle();
+    expect(await rig.row(cell)).toMatchObject({ status: "failed", failure: { kind: "timeout_start", forced: true } });
+    expect((await rig.store.audit.history(cell.taskId)).map(({ to }) => to)).not.toContain("running");
+    await expectInOrder(cell);
     expect(rig.left).toEqual(NOTHING_LEFT);
   });
 

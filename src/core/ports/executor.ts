@@ -57,6 +57,11 @@ export interface LaunchRequest {
   readonly args: readonly unknown[];
   /** When this attempt must have ended, epoch milliseconds; read anew each time, since pauses move it. */
   readonly deadlineAt: () => number | null;
+  /**
+   * How long the launch may take; `null`: nobody counts. Where `launched` takes a way, the body begins only once that has been
+   * said and no stop was asked: a task that is told to have been too late has then not run.
+   */
+  readonly startMs: number | null;
   /** So long without a sign of life and the task counts as idle; `null`: nobody counts, and none need be reported. */
   readonly idleMs: number | null;
   /** What an earlier attempt saved; `undefined`: nothing. */

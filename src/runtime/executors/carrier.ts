@@ -29,6 +29,8 @@ interface Running {
   /** One object for each attempt: two attempts of a task are told apart by it. */
   readonly scope: TaskScope;
   deadlineAt: number | null;
+  /** Resolves when it may begin, or is to stop before. */
+  readonly told: PromiseWithResolvers<void>;
   /** The number of its last pause. */
   pause: number;
   readonly asked: Map<number, { readonly resolve: (value: unknown) => void; readonly reject: (error: unknown) => void }>;
@@ -64,8 +66,12 @@ export class Carrier {
       case "run":
         void this.#run(message.job);
         return;
+      case "begin":
+        running?.told.resolve();
+        return;
       case "stop":
         running?.token.stop(message.message);
+        running?.told.resolve();
         return;
       case "pause":
         if (running !== null) {
@@ -111,7 +117,7 @@ export class Carrier {
     const active = this.#active(job, say);
     const token = this.#token(job, say, active);
     const scope = { taskId: job.taskId, pipelineRunId: job.pipelineRunId, name: job.name, stray: (error: unknown) => this.#stray(job, error), body: null };
-    const running: Running = { job, token, scope, deadlineAt: job.deadlineAt, pause: 0, asked: new Map() };
+    const running: Running = { job, token, scope, deadlineAt: job.deadlineAt, told: Promise.withResolvers(), pause: 0, asked: new Map() };
     this.#running = running;
     const progress = new ProgressThrottle(this.#clock, ({ done, total, unit, message }) =>
       say({ type: "progress", report: reportOf({ done, total, unit, message }) }),
@@ -120,7 +126,8 @@ export class Carrier {
     try {
       const run = await loadTask(job.module, job.name);
       token.throwIfStopped();
-      this.#port.post({ type: "launched" });
+      if (job.asksToBegin) await this.#toBegin(running);
+      else this.#port.post({ type: "launched" });
       const context = new RuntimeContext(
         { ...job, deadlineAt: () => running.deadlineAt, upstream: async (node) => await this.#ask(running, node), reports: reportsTo(say, progress, active) },
         token,
@@ -133,6 +140,12 @@ export class Carrier {
     progress.flush();
     this.#running = null;
     this.#end(end);
+  }
+
+  async #toBegin({ told, token }: Running): Promise<void> {
+    this.#port.post({ type: "ready" });
+    await told.promise;
+    token.throwIfStopped();
   }
 
   /** Says that the task is not idle, where somebody wants to know and not too often. */

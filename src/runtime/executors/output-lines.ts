@@ -17,23 +17,29 @@ const MAX_TAIL_CHARS = 256 * 1024;
 export class OutputLines {
   readonly #give: (line: string) => void;
   readonly #isMark: (text: string) => boolean;
+  readonly #marked: () => void;
   #rest = "";
   #given = 0;
   #droppedLines = 0;
   #tail: string[] = [];
   #tailChars = 0;
 
-  /** @param takeMark is shown the end of each line from its last NUL on: true, and it was a mark, no output */
-  constructor(give: (line: string) => void, takeMark: (text: string) => boolean = () => false) {
+  /**
+   * @param isMark is shown the end of each line from its last NUL on: true, and it is a mark, no output
+   * @param marked a mark has come; what stood before it has been given, and `end` may be called
+   */
+  constructor(give: (line: string) => void, isMark: (text: string) => boolean = () => false, marked: () => void = () => {}) {
     this.#give = give;
-    this.#isMark = takeMark;
+    this.#isMark = isMark;
+    this.#marked = marked;
   }
 
   add(text: string): void {
     let from = 0;
     for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", from)) {
-      this.#line(this.#rest + text.slice(from, end));
+      const line = this.#rest + text.slice(from, end);
       this.#rest = "";
+      this.#line(line);
       from = end + 1;
     }
     this.#rest += from === 0 ? text : text.slice(from);
@@ -53,9 +59,13 @@ export class OutputLines {
 
   #line(line: string): void {
     const nul = line.lastIndexOf("\u0000");
-    if (nul === -1 || !this.#isMark(line.slice(nul))) this.#keep(this.#pieces(line.endsWith("\r") ? line.slice(0, -1) : line, 0));
+    if (nul === -1 || !this.#isMark(line.slice(nul))) {
+      this.#keep(this.#pieces(line.endsWith("\r") ? line.slice(0, -1) : line, 0));
+      return;
+    }
     // A line that the task had not ended stands before the mark.
-    else if (nul > 0) this.#keep(this.#pieces(line.slice(0, nul), 0));
+    if (nul > 0) this.#keep(this.#pieces(line.slice(0, nul), 0));
+    this.#marked();
   }
 
   /** Passes on whole pieces of a line that is too long, as long as more than so much is left of it; answers with the rest. */

@@ -230,11 +230,8 @@ export class ProcessLink implements PooledLink {
     const lines = (stream: Stream): OutputLines =>
       new OutputLines(
         (text) => this.listener?.message({ type: "output", stream, text }),
-        (text) => {
-          if (text !== this.#mark) return false;
-          this.#marks(stream);
-          return true;
-        },
+        (text) => text === this.#mark,
+        () => this.#marks(stream),
       );
     return { stdout: lines("stdout"), stderr: lines("stderr") };
   }

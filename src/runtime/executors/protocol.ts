@@ -14,6 +14,8 @@ export interface Job {
   readonly args: readonly unknown[];
   /** Epoch milliseconds. */
   readonly deadlineAt: number | null;
+  /** The launch is timed: the body begins when it is told to, not before. */
+  readonly asksToBegin: boolean;
   /** Signs of life are to be passed on, but not more often than this; `null`: nobody wants them. */
   readonly activeGapMs: number | null;
   /** What an earlier attempt saved. */
@@ -35,6 +37,8 @@ export type Answer = { readonly ok: true; readonly value: unknown } | { readonly
 export type ToCarrier =
   | { readonly type: "load"; readonly tasks: readonly TaskAddress[] }
   | { readonly type: "run"; readonly job: Job }
+  /** The answer to `ready`: the launch was in time. */
+  | { readonly type: "begin" }
   | { readonly type: "stop"; readonly message: string }
   /** `nth` of the attempt's pauses: the answer names it, since an answer to one that was taken back may be on its way. */
   | { readonly type: "pause"; readonly nth: number }
@@ -52,6 +56,8 @@ export type JobEnd =
 /** What a carrier tells its supervisor. */
 export type FromCarrier =
   | { readonly type: "loaded"; readonly error: ErrorRecord | null }
+  /** The body is loaded and may begin; then nobody hears `launched`. */
+  | { readonly type: "ready" }
   | { readonly type: "launched" }
   | { readonly type: "pauseReached"; readonly nth: number }
   | { readonly type: "stopSeen" }

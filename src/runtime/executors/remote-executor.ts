@@ -109,7 +109,20 @@ export abstract class RemoteExecutor<Link extends PooledLink> implements Executo
 }
 
 function jobOf(request: LaunchRequest, module: string): Job {
-  const { taskId, pipelineRunId, name, attempt, fencingToken, args, saved, artifacts, idleMs } = request;
+  const { taskId, pipelineRunId, name, attempt, fencingToken, args, saved, artifacts, startMs, idleMs } = request;
   const activeGapMs = idleMs === null ? null : Math.min(250, idleMs / 20);
-  return { taskId, pipelineRunId, name, attempt, fencingToken, module, args, deadlineAt: request.deadlineAt(), activeGapMs, saved, artifacts };
+  return {
+    taskId,
+    pipelineRunId,
+    name,
+    attempt,
+    fencingToken,
+    module,
+    args,
+    deadlineAt: request.deadlineAt(),
+    asksToBegin: startMs !== null,
+    activeGapMs,
+    saved,
+    artifacts,
+  };
 }

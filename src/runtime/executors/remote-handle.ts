@@ -103,10 +103,14 @@ export class RemoteHandle implements ExecutionHandle, CarrierListener {
   message(message: FromCarrier): void {
     const { reports } = this.#request;
     switch (message.type) {
+      case "ready":
+        // Its time is up or nobody wants it any more: the body does not begin.
+        if (this.#state !== "going" || this.#stopAsked) return;
+        this.#launched();
+        this.#tell({ type: "begin" });
+        return;
       case "launched":
-        this.#began = true;
-        reports.launched(this.pid);
-        this.#tell({ type: "deadline", at: this.#request.deadlineAt() });
+        this.#launched();
         return;
       case "pauseReached":
         // Of a pause that was taken back meanwhile: the body has gone on.
@@ -159,6 +163,12 @@ export class RemoteHandle implements ExecutionHandle, CarrierListener {
   exited(exit: CarrierExit): void {
     this.#carrier.discard();
     this.#finish(this.#forced ? { type: "killed", exitCode: exit.exitCode, signal: exit.signal } : { type: "died", failure: this.#death(exit) });
+  }
+
+  #launched(): void {
+    this.#began = true;
+    this.#request.reports.launched(this.pid);
+    this.#tell({ type: "deadline", at: this.#request.deadlineAt() });
   }
 
   #ended(end: JobEnd): void {

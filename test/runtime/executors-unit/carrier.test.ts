@@ -63,6 +63,27 @@ describe("a job", () => {
   });
 });
 
+describe("a job whose launch is timed", () => {
+  test("is ready, and begins when it is told to", async () => {
+    run("returns", { args: [7], asksToBegin: true });
+    await until(() => of("ready").length === 1);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(said.map(({ type }) => type)).toEqual(["ready"]);
+    carrier.receive({ type: "begin" });
+    expect(await end()).toEqual({ type: "returned", value: 7, noticed: false });
+    expect(said.map(({ type }) => type)).toEqual(["ready", "emit", "returned"]);
+  });
+
+  test("ends when it is told to stop instead: nothing of it runs, also when both come", async () => {
+    run("returns", { args: [7], asksToBegin: true });
+    await until(() => of("ready").length === 1);
+    carrier.receive({ type: "begin" });
+    carrier.receive({ type: "stop", message: "never mind" });
+    expect(await end()).toMatchObject({ type: "threw", error: { code: "TASK_CANCELLED", failure: { message: "never mind" } } });
+    expect(said.map(({ type }) => type)).toEqual(["ready", "stopSeen", "threw"]);
+  });
+});
+
 describe("what is told to a job that is over", () => {
   test("reaches nobody, least of all the next one", async () => {
     run("returns");

@@ -87,7 +87,8 @@ describe("a mark", () => {
     let marks = 0;
     const lines = new OutputLines(
       (line) => given.push(line),
-      (text) => text === MARK && (marks += 1) > 0,
+      (text) => text === MARK,
+      () => void (marks += 1),
     );
     for (const chunk of chunks) lines.add(chunk);
     lines.end();
@@ -107,6 +108,23 @@ describe("a mark", () => {
       ),
       { numRuns: 60 },
     );
+  });
+
+  test("is told of after what stood before it, and whoever then ends the output has it all, once", () => {
+    for (const chunks of [[`half a line${MARK}\n`], ["half", " a line", MARK, "\n"], [`half a line${MARK.slice(0, 5)}`, `${MARK.slice(5)}\n`]]) {
+      const given: string[] = [];
+      let atMark: readonly string[] = [];
+      const lines = new OutputLines(
+        (line) => given.push(line),
+        (text) => text === MARK,
+        () => {
+          lines.end();
+          atMark = [...given];
+        },
+      );
+      for (const chunk of chunks) lines.add(chunk);
+      expect(atMark).toEqual(["half a line"]);
+    }
   });
 
   test("of another task, or one that the task has made up, is output like any other", () => {

@@ -59,6 +59,7 @@ beforeEach(() => {
     module: "file:///tasks.ts",
     args: [],
     deadlineAt: null,
+    asksToBegin: false,
     activeGapMs: null,
     saved: undefined,
     artifacts: "/nowhere",
@@ -69,6 +70,7 @@ function begin(changes: Partial<LaunchRequest> = {}): RemoteHandle {
   const request: LaunchRequest = {
     ...job,
     run: () => undefined,
+    startMs: null,
     idleMs: null,
     deadlineAt: () => 500,
     upstream: async () => await Promise.resolve("value"),
@@ -130,6 +132,36 @@ describe("a launch", () => {
       type: "died",
       failure: { kind: "nonzero_exit", exitCode: 1, message: "the worker thread exited with code 1 without an outcome: nothing ran" },
     });
+  });
+});
+
+describe("a launch that is timed", () => {
+  test("begins when the carrier is ready: reported first, then allowed, with its deadline", () => {
+    begin();
+    done.length = 0;
+    link.says({ type: "ready" });
+    expect(reports.all).toEqual([{ type: "launched", values: [4_711] }]);
+    expect(done).toEqual([{ type: "deadline", at: 500 }, { type: "begin" }]);
+  });
+
+  test("does not begin once it was asked to end, whatever the grace; nor is it said to have been launched", async () => {
+    for (const graceMs of [0, 5_000]) {
+      begin().stop({ graceMs, message: "too late" });
+      done.length = 0;
+      link.says({ type: "ready" });
+      expect(done).toEqual([]);
+      expect(reports.of("launched")).toEqual([]);
+    }
+  });
+
+  test("does not begin on a carrier that is being killed", async () => {
+    const handle = begin();
+    handle.stop({ graceMs: 0, message: "too late" });
+    await clock.advance(0);
+    link.says({ type: "ready" });
+    expect(reports.of("launched")).toEqual([]);
+    link.exits(null, "SIGKILL");
+    expect(await endOf(handle.settled)).toEqual({ type: "killed", exitCode: null, signal: "SIGKILL" });
   });
 });
 

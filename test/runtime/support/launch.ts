@@ -12,6 +12,7 @@ export function launchRequest(run: TaskBody, given: Partial<LaunchRequest> = {})
     run,
     args: [],
     deadlineAt: () => null,
+    startMs: null,
     idleMs: null,
     module: null,
     saved: undefined,

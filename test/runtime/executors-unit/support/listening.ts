@@ -57,6 +57,7 @@ export function jobOf(name: string, changes: Partial<Job> = {}): Job {
     module,
     args: [],
     deadlineAt: null,
+    asksToBegin: false,
     activeGapMs: null,
     saved: undefined,
     artifacts: "/nowhere",
