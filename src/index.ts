@@ -18,16 +18,20 @@ export type {
   AnyNode,
   AnyPipeline,
   Computed,
+  ItemOf,
+  MapOptions,
+  MapResult,
   NodeOptions,
   NodeResult,
   Pipeline,
   PipelineBuilder,
   PipelineNode,
   PipelineOptions,
+  TakesOneItem,
   Upstream,
 } from "./api/pipeline.ts";
 export { RunHandle } from "./api/run-handle.ts";
-export type { FailureChain, RunGraphNode, RunSummary } from "./api/run-summary.ts";
+export type { FailureChain, ItemCounts, MapSummary, RunGraphNode, RunItem, RunSummary } from "./api/run-summary.ts";
 export { runTask } from "./api/run-task.ts";
 export type { RunTaskOptions, RunTaskRest } from "./api/run-task.ts";
 export type { ParsedArgs, SchemaResult, StandardSchema, TupleSchema } from "./api/standard-schema.ts";
@@ -42,6 +46,7 @@ export type * from "./core/events.ts";
 export { FAILURE_KINDS } from "./core/failure.ts";
 export type { Failure, FailureCause, FailureKind } from "./core/failure.ts";
 export type { Join } from "./core/join.ts";
+export type { FailedItems } from "./core/map-rules.ts";
 export { allSettled, failFast, quorum } from "./core/policies/aggregation.ts";
 export type { AggregationPolicy } from "./core/policies/aggregation.ts";
 export { constant, exponential, linear } from "./core/policies/retry.ts";

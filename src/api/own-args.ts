@@ -9,7 +9,7 @@ import { copyValue } from "../stores/codec.ts";
  * @param name the task's or pipeline's, for the message
  * @throws ConfigurationError for what is no array, and with the path for what cannot be stored. Source §5.6.
  */
-export function ownArgs(args: unknown, name: string, root: "args" | "params" = "args"): readonly unknown[] {
+export function ownArgs(args: unknown, name: string, root: "args" | "params" | "items" = "args"): readonly unknown[] {
   if (!isList(args))
     throw new ConfigurationError(`"${name}": the arguments must be given as an array, the tuple that the task takes; found ${describeValue(args)}.`);
   if (args.every(isWithoutParts)) return [...args];

@@ -3,7 +3,9 @@ import { ConfigurationError } from "../core/errors.ts";
 import { checkName } from "../core/graph-names.ts";
 import { UPSTREAM_FAILURE_RULES } from "../core/graph.ts";
 import type { UpstreamFailureRule } from "../core/graph.ts";
+import type { Failure } from "../core/failure.ts";
 import type { Join } from "../core/join.ts";
+import type { FailedItems } from "../core/map-rules.ts";
 import { checkOneOf, checkOptions } from "../core/options.ts";
 import type { AggregationPolicy } from "../core/policies/aggregation.ts";
 import { resolveAggregationPolicy } from "../core/policies/aggregation.ts";
@@ -57,6 +59,32 @@ export interface NodeOptions<Name extends string, Deps extends readonly AnyNode[
   readonly timeout?: TimeoutPolicy;
 }
 
+/** The one argument that a mapped task is called with. */
+export type ItemOf<Args extends readonly unknown[]> = Args extends readonly [item?: infer Item, ...rest: infer _Rest] ? Item : never;
+
+/** A mapped task is called with the item alone: whatever follows must be optional. */
+export type TakesOneItem<Args extends readonly unknown[]> = Args extends readonly [item?: infer _Item, ...rest: infer Rest]
+  ? [] extends Rest
+    ? unknown
+    : { readonly "a mapped task takes one required argument": never }
+  : unknown;
+
+/** What a map makes of its items, beside the options of a node; `retry` and `timeout` there are those of each item. Source §3.3. */
+export interface MapOptions<Item, Deps extends readonly AnyNode[], J extends Join, F extends FailedItems> {
+  /** One task for each, in this order. Worked out once, when the join is met; must answer at once. Each must be a value that can be stored. */
+  readonly items: Computed<readonly Item[], Deps, J>;
+  /** At most so many items at once; default: as many as the controller has room for. */
+  readonly maxParallel?: number;
+  /**
+   * What an item that has not succeeded makes of the map: `fail` (default) fails it, once its other items have ended; with
+   * `keep` the map succeeds, and the item's place in the result holds its failure.
+   */
+  readonly failedItems?: F;
+}
+
+/** The results in the order of the items. With `keep` the place of an item that has not succeeded holds its failure. */
+export type MapResult<Result, F extends FailedItems> = readonly (F extends "keep" ? Result | Failure : Result)[];
+
 /** Adds nodes to a pipeline. Source §3.3. */
 export interface PipelineBuilder {
   /**
@@ -76,6 +104,24 @@ export interface PipelineBuilder {
       ? [options?: NodeOptions<Name, Deps, J> & { readonly args?: Computed<Readonly<NoInfer<Args>>, Deps, J> }]
       : [options: NodeOptions<Name, Deps, J> & { readonly args: Computed<Readonly<NoInfer<Args>>, Deps, J> }]
   ): PipelineNode<Name, Result>;
+
+  /**
+   * Adds a node that runs a task once for each item: `name[0]`, `name[1]`, …, each a task of its own with its own id, attempts
+   * and verbs. The node itself takes no slot and ends when its items have.
+   * @throws ConfigurationError for a name that is taken or a dependency of another pipeline
+   */
+  map<
+    TaskName extends string,
+    Args extends readonly unknown[],
+    Result,
+    const Deps extends readonly AnyNode[] = [],
+    const J extends Join = "all_succeeded",
+    const Name extends string = TaskName,
+    const F extends FailedItems = "fail",
+  >(
+    task: Task<TaskName, Args, Result> & TakesOneItem<Args>,
+    options: NodeOptions<Name, Deps, J> & MapOptions<NoInfer<ItemOf<Args>>, Deps, J, F>,
+  ): PipelineNode<Name, MapResult<Result, F>>;
 }
 
 /** Options of a pipeline. Source §3.3. */

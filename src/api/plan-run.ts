@@ -3,17 +3,28 @@ import { ConfigurationError, InternalError } from "../core/errors.ts";
 import { buildGraph, UPSTREAM_FAILURE_RULES } from "../core/graph.ts";
 import type { NodeSpec, UpstreamFailureRule } from "../core/graph.ts";
 import { JOINS } from "../core/join.ts";
-import { checkOneOf, checkOptions, isList } from "../core/options.ts";
+import { FAILED_ITEMS } from "../core/map-rules.ts";
+import type { FailedItems } from "../core/map-rules.ts";
+import { checkInteger, checkOneOf, checkOptions, isList } from "../core/options.ts";
+import type { Options } from "../core/options.ts";
 import { checkAggregation } from "../core/aggregation.ts";
 import { resolveAggregationPolicy } from "../core/policies/aggregation.ts";
-import type { NodePlan, RunPlan, UpstreamReader } from "../runtime/run-plan.ts";
+import type { MapPlan, NodePlan, RunPlan, UpstreamReader } from "../runtime/run-plan.ts";
 import { ownArgs } from "./own-args.ts";
 import { value } from "./pipeline.ts";
-import type { Pipeline, PipelineBuilder, PipelineNode } from "./pipeline.ts";
+import type { MapResult, Pipeline, PipelineBuilder, PipelineNode } from "./pipeline.ts";
 import { resolveTask } from "./task.ts";
 import type { AnyTask, Task } from "./task.ts";
 
-const NODE_KEYS = ["name", "deps", "join", "when", "args", "onUpstreamFailure", "retry", "timeout"] as const;
+const COMMON_KEYS = ["name", "deps", "join", "when", "onUpstreamFailure", "retry", "timeout"] as const;
+const NODE_KEYS = [...COMMON_KEYS, "args"] as const;
+const MAP_KEYS = [...COMMON_KEYS, "items", "maxParallel", "failedItems"] as const;
+
+/** What is particular to one kind of node. */
+interface Particulars {
+  readonly args: NodePlan["args"];
+  readonly map?: MapPlan;
+}
 
 /** Collects the nodes of one run. What users pass is read as unknown here, and checked once. */
 class Builder implements PipelineBuilder {
@@ -32,23 +43,52 @@ class Builder implements PipelineBuilder {
   }
 
   add<Args extends readonly unknown[], Result, Name extends string>(task: Task<string, Args, Result>, ...rest: readonly unknown[]): PipelineNode<Name, Result> {
-    if (!this.#open) throw new ConfigurationError("p.add was called after the pipeline was built. Add all nodes before build returns; it must not be async.");
-    checkTask(task);
+    this.#checkCall(task, "p.add");
     const options = checkOptions(rest[0], NODE_KEYS, `node of task "${task.name}"`);
+    return this.#declare(task, options, (label) => ({ args: readArgs(options.args, label) }));
+  }
+
+  map<Args extends readonly unknown[], Result, Name extends string, F extends FailedItems>(
+    task: Task<string, Args, Result>,
+    ...rest: readonly unknown[]
+  ): PipelineNode<Name, MapResult<Result, F>> {
+    this.#checkCall(task, "p.map");
+    const options = checkOptions(rest[0], MAP_KEYS, `map of task "${task.name}"`);
+    return this.#declare(task, options, (label) => ({
+      args: readItems(options.items, label),
+      map: {
+        maxParallel: options.maxParallel === undefined ? null : checkInteger(options.maxParallel, `${label}: maxParallel`, 1),
+        failedItems: checkOneOf(options.failedItems ?? "fail", FAILED_ITEMS, `${label}: failedItems`),
+      },
+    }));
+  }
+
+  #checkCall(task: unknown, method: string): void {
+    if (!this.#open)
+      throw new ConfigurationError(`${method} was called after the pipeline was built. Add all nodes before build returns; it must not be async.`);
+    checkTask(task, method);
+  }
+
+  #declare<Name extends string, Value>(
+    task: AnyTask,
+    options: Options<(typeof COMMON_KEYS)[number]>,
+    particulars: (label: string) => Particulars,
+  ): PipelineNode<Name, Value> {
     const name = options.name === undefined ? task.name : options.name;
     const label = `node ${describeValue(name)}`;
     const definition = resolveTask(task, { retry: options.retry, timeout: options.timeout });
     this.tasks.add(task);
-    const node = this.#node<Name, Result>(name);
+    const node = this.#node<Name, Value>(name);
+    const particular = particulars(label);
     this.specs.push({
       name: node.name,
       deps: this.#depNames(options.deps, label),
       join: checkOneOf(options.join ?? "all_succeeded", JOINS, `${label}: join`),
       onUpstreamFailure: checkOneOf(options.onUpstreamFailure ?? this.#onUpstreamFailure, UPSTREAM_FAILURE_RULES, `${label}: onUpstreamFailure`),
       hasCondition: options.when !== undefined,
-      kind: "task",
+      kind: particular.map === undefined ? "task" : "map",
     });
-    this.plans.push({ name: node.name, definition, priority: this.#priority, args: readArgs(options.args, label), when: readWhen(options.when, label) });
+    this.plans.push({ name: node.name, definition, priority: this.#priority, ...particular, when: readWhen(options.when, label) });
     return node;
   }
 
@@ -73,14 +113,14 @@ class Builder implements PipelineBuilder {
     if (!isList(deps)) throw new ConfigurationError(`${label}: deps must be a list of nodes; found ${describeValue(deps)}.`);
     return deps.map((dep) => {
       if (typeof dep !== "object" || dep === null || !this.#made.has(dep) || !("name" in dep) || typeof dep.name !== "string") {
-        throw new ConfigurationError(`${label}: each of deps must be a node that p.add gave in this very build; found ${describeValue(dep)}.`);
+        throw new ConfigurationError(`${label}: each of deps must be a node that p.add or p.map gave in this very build; found ${describeValue(dep)}.`);
       }
       return dep.name;
     });
   }
 }
 
-function checkTask(task: unknown): void {
+function checkTask(task: unknown, method: string): void {
   if (
     typeof task === "object" &&
     task !== null &&
@@ -91,7 +131,7 @@ function checkTask(task: unknown): void {
     "options" in task
   )
     return;
-  throw new ConfigurationError(`p.add takes a task made by task(...) as its first argument; found ${describeValue(task)}.`);
+  throw new ConfigurationError(`${method} takes a task made by task(...) as its first argument; found ${describeValue(task)}.`);
 }
 
 function readArgs(args: unknown, label: string): NodePlan["args"] {
@@ -99,6 +139,22 @@ function readArgs(args: unknown, label: string): NodePlan["args"] {
   if (typeof args === "function") return (up: UpstreamReader): unknown => Reflect.apply(args, undefined, [up]);
   if (isList(args)) return ownArgs(args, label);
   throw new ConfigurationError(`${label}: args must be the tuple of arguments, or a function that returns it; found ${describeValue(args)}.`);
+}
+
+/** As a function also where the list is given, so that it is stored when the map begins, like any other. */
+function readItems(items: unknown, label: string): NodePlan["args"] {
+  if (typeof items === "function") return (up: UpstreamReader): unknown => [checkedItems(Reflect.apply(items, undefined, [up]))];
+  if (!isList(items)) throw new ConfigurationError(`${label}: items must be a list, or a function that returns one; found ${describeValue(items)}.`);
+  const list = ownArgs(items, label, "items");
+  return () => [list];
+}
+
+/** A copy: what is done to the list afterwards is not done to the map. */
+function checkedItems(items: unknown): readonly unknown[] {
+  if (isList(items)) return [...items];
+  // An async function is refused where it stands; its own rejection would be nobody's.
+  if (items instanceof Promise) items.catch(() => undefined);
+  throw new ConfigurationError(`items must return a list, at once; it returned ${describeValue(items)}. Do slow work in a task above the map.`);
 }
 
 function readWhen(when: unknown, label: string): NodePlan["when"] {

@@ -1,18 +1,22 @@
-import { Deadlock } from "../core/errors.ts";
+import { describeValue } from "../core/describe-value.ts";
+import { ConfigurationError, Deadlock } from "../core/errors.ts";
 import type { TaskEvent } from "../core/events.ts";
+import { nodeIndex } from "../core/graph.ts";
 import { at } from "../core/graph-at.ts";
 import type { RunSnapshot } from "../core/run.ts";
 import { isRunTerminal } from "../core/run.ts";
 import type { TaskSnapshot } from "../core/snapshot.ts";
 import { checkOptions } from "../core/options.ts";
+import type { Cell } from "../runtime/cell.ts";
 import type { Engine } from "../runtime/engine.ts";
 import { follow } from "../runtime/event-feed.ts";
+import type { MapGroup } from "../runtime/map-group.ts";
 import type { PipelineDriver } from "../runtime/pipeline-driver.ts";
 import { taskScope } from "../runtime/task-scope.ts";
 import { readAsking, readEventOptions, readWaitOptions } from "./options.ts";
 import type { Asking, EventOptions, StopOptions, WaitOptions } from "./options.ts";
 import { countStatuses, firstFailure } from "./run-summary.ts";
-import type { RunGraphNode, RunSummary } from "./run-summary.ts";
+import type { ItemCounts, RunGraphNode, RunItem, RunSummary } from "./run-summary.ts";
 
 /** One run of a pipeline: its verbs, its end, its summary. Source §3.3. */
 export class RunHandle {
@@ -70,8 +74,8 @@ export class RunHandle {
 
   /** Counts per status, and the first failure with what it brought down. */
   summary(): RunSummary {
-    const { plan, storedRun, cells } = this.#driver;
-    const snapshots = cells.map((cell) => cell.stored ?? cell.snapshot);
+    const { plan, storedRun, cells, maps } = this.#driver;
+    const snapshots = cells.map(storedOf);
     const nodes = snapshots.map((snapshot, node) => ({ snapshot, below: () => this.#below(node, snapshots) }));
     return {
       runId: this.id,
@@ -79,17 +83,33 @@ export class RunHandle {
       status: storedRun.status,
       total: snapshots.length,
       counts: countStatuses(snapshots),
+      maps: [...maps].map(([node, group]) => {
+        const { taskId, status } = at(snapshots, node);
+        return { node: at(plan.nodes, node).name, taskId, status, ...countItems(group) };
+      }),
       firstFailure: firstFailure(nodes),
     };
   }
 
-  /** Nodes, edges and statuses, for drawing. */
+  /** Nodes, edges and statuses, for drawing; a map is one node, with the counts of its items. */
   graph(): readonly RunGraphNode[] {
-    const { plan, cells } = this.#driver;
+    const { plan, cells, maps } = this.#driver;
     return plan.nodes.map((node, index) => {
-      const snapshot = at(cells, index).stored ?? at(cells, index).snapshot;
-      return { name: node.name, task: node.definition.name, taskId: snapshot.taskId, status: snapshot.status, deps: at(plan.graph.nodes, index).deps };
+      const { taskId, status } = storedOf(at(cells, index));
+      const { deps, kind } = at(plan.graph.nodes, index);
+      const group = maps.get(index);
+      return { name: node.name, kind, task: node.definition.name, taskId, status, deps, items: group === undefined ? null : countItems(group) };
     });
+  }
+
+  /**
+   * The items of a map, in their order; none before it has expanded. Each is a task: its verbs are the controller's.
+   * @throws ConfigurationError for a node that does not exist, or is no map
+   */
+  items(map: string): readonly RunItem[] {
+    const group = this.#driver.maps.get(nodeIndex(this.#driver.plan.graph, map));
+    if (group === undefined) throw new ConfigurationError(`node ${describeValue(map)} is no map: it has no items.`);
+    return group.cells.map(storedOf).map(({ node, name, taskId, status }) => ({ name: node ?? name, taskId, status }));
   }
 
   /** The run ends after its last node: a node that waits for that end waits for itself. */
@@ -106,6 +126,15 @@ export class RunHandle {
     reached.delete(node);
     return [...reached].map((each) => at(snapshots, each));
   }
+}
+
+function storedOf(cell: Cell): TaskSnapshot {
+  return cell.stored ?? cell.snapshot;
+}
+
+function countItems(group: MapGroup): ItemCounts {
+  const snapshots = group.cells.map(storedOf);
+  return { total: snapshots.length, counts: countStatuses(snapshots) };
 }
 
 function endsRun(event: TaskEvent): boolean | undefined {

@@ -4,15 +4,39 @@ import type { TaskSnapshot } from "../core/snapshot.ts";
 import type { RunStatus, TaskStatus } from "../core/status.ts";
 import { TASK_STATUSES } from "../core/status.ts";
 
+/** The items of a map: how many there are so far, and how many are in each status. */
+export interface ItemCounts {
+  readonly total: number;
+  readonly counts: StatusCounts;
+}
+
+/** One item of a map. */
+export interface RunItem {
+  /** `enrich[3]`. */
+  readonly name: string;
+  readonly taskId: string;
+  readonly status: TaskStatus;
+}
+
 /** One node of a run, for drawing. */
 export interface RunGraphNode {
   readonly name: string;
+  readonly kind: "task" | "map";
   /** The registered name of its task. */
   readonly task: string;
   readonly taskId: string;
   readonly status: TaskStatus;
   /** The names of its direct upstreams. */
   readonly deps: readonly string[];
+  /** Of a map; `null`: it is none. */
+  readonly items: ItemCounts | null;
+}
+
+/** A map of a run. */
+export interface MapSummary extends ItemCounts {
+  readonly node: string;
+  readonly taskId: string;
+  readonly status: TaskStatus;
 }
 
 /** The first thing that went wrong in a run, and what it brought down. */
@@ -31,8 +55,12 @@ export interface RunSummary {
   /** The pipeline's name. */
   readonly name: string;
   readonly status: RunStatus;
+  /** How many nodes; a map is one. */
   readonly total: number;
+  /** Of the nodes. */
   readonly counts: StatusCounts;
+  /** Its maps, with their items. */
+  readonly maps: readonly MapSummary[];
   /** `null`: nothing has failed. */
   readonly firstFailure: FailureChain | null;
 }

@@ -40,7 +40,8 @@ export type CarrierEvent = By &
   /** The code is about to run: the design's `markRunning`. */
   (
     | { readonly type: "launched"; readonly pid: number | null }
-    | { readonly type: "succeeded"; readonly outcome: unknown }
+    /** `outcomeMissing`: why there is no value to read. */
+    | { readonly type: "succeeded"; readonly outcome: unknown; readonly outcomeMissing?: string }
     /** `retryAt`: when the next attempt may begin; `null` when there is none. */
     | { readonly type: "failed"; readonly failure: Failure; readonly retryAt: number | null }
     /** The body ended under a stop or cancel that it may have noticed. */
@@ -104,6 +105,7 @@ export const CLOSER_TRIGGERS = [
   "timeout:idle",
   "pipeline:function-threw",
   "pipeline:verdict",
+  "pipeline:map",
   "controller:close",
 ] as const;
 

@@ -15,14 +15,14 @@ export function launched(move: Move, pid: number | null): TaskError | null {
 }
 
 /** The body returned a value that counts. */
-export function succeeded(move: Move, outcome: unknown): TaskError | null {
+export function succeeded(move: Move, outcome: unknown, outcomeMissing: string | null): TaskError | null {
   const { status } = move.snapshot;
   if (status === "pausing" || status === "paused") {
     // It finished before the pause took hold.
     const refused = move.to("running", { pausedFrom: null, pausedBy: null, requestedAction: null }, "pause:overtaken");
     if (refused !== null) return refused;
   }
-  return move.to("succeeded", { ...endedPatch(move.now), outcome, outcomeMissing: null, failure: null });
+  return move.to("succeeded", { ...endedPatch(move.now), outcome, outcomeMissing, failure: null });
 }
 
 /** The attempt failed. In the grace window of a stop nothing is retried. */

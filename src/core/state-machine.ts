@@ -78,7 +78,7 @@ function decide(move: Move, event: LifecycleEvent): TaskError | null {
     case "launched":
       return carrier.launched(move, event.pid);
     case "succeeded":
-      return carrier.succeeded(move, event.outcome);
+      return carrier.succeeded(move, event.outcome, event.outcomeMissing ?? null);
     case "failed":
       return carrier.failed(move, event.failure, event.retryAt);
     case "ended":

@@ -19,6 +19,15 @@ export interface SettledAttempt {
   readonly timeout: FiredTimeout | null;
 }
 
+/** Returned in the place of a value by a body that has succeeded and has none to give. */
+export class OutcomeOmitted {
+  readonly why: string;
+
+  constructor(why: string) {
+    this.why = why;
+  }
+}
+
 /** What the settlement means for the task. */
 export type Verdict =
   | { readonly type: "succeeded"; readonly value: unknown }

@@ -1,5 +1,6 @@
 import type { AttemptTimes } from "../core/attempt.ts";
 import type { By } from "../core/lifecycle-events.ts";
+import type { Executor } from "../core/ports/executor.ts";
 import type { TaskSnapshot } from "../core/snapshot.ts";
 import { Outbox } from "./outbox.ts";
 import type { TaskDefinition } from "./task-definition.ts";
@@ -22,6 +23,10 @@ export interface NodePlace {
   args(): readonly unknown[] | undefined;
   /** The value of an upstream of this node. */
   upstream(name: string): Promise<unknown>;
+  /** Of an item of a map: may it go on to the scheduler, or does it wait for its turn among the items? */
+  admit?(): boolean;
+  /** Of an item of a map: called after each of its steps. */
+  stepped?(cell: Cell): void;
 }
 
 /** The attempt under way, as the control plane sees it. */
@@ -56,6 +61,8 @@ export class Cell {
   stored: TaskSnapshot | null = null;
   args: readonly unknown[] | undefined;
   attempt: LiveAttempt | null = null;
+  /** What carries it in place of an executor, and takes no slot: the items of a map. */
+  carrier: Executor | null = null;
   #saved: unknown;
   #isSaveDue = false;
   /** What the last attempt threw, while it is in memory: the `cause` of the error that `result` throws. */

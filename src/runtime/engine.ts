@@ -10,19 +10,15 @@ import type { Executor } from "../core/ports/executor.ts";
 import type { Logger } from "../core/ports/logger.ts";
 import type { TaskStore } from "../core/ports/store.ts";
 import type { RunSnapshot } from "../core/run.ts";
-import { createSnapshot } from "../core/snapshot.ts";
 import type { TaskSnapshot } from "../core/snapshot.ts";
 import { holdsSlot } from "../core/snapshot-rules.ts";
-import { apply } from "../core/state-machine.ts";
 import type { TaskStatus } from "../core/status.ts";
 import { isTerminal } from "../core/transitions.ts";
 import { ArtifactsRoot } from "./artifacts-root.ts";
 import { Awaiting } from "./awaiting.ts";
 import type { Asked } from "./awaiting.ts";
-import { createdEvent, eventsOf } from "./audit-events.ts";
 import { Cell } from "./cell.ts";
 import { ClosingTime, refuseInside } from "./closing-time.ts";
-import type { NodePlace } from "./cell.ts";
 import { Control, until } from "./control.ts";
 import { EventBus } from "./event-bus.ts";
 import { createExecutors } from "./executors/create-executors.ts";
@@ -36,6 +32,7 @@ import { Lending } from "./lending.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { LoopWatch } from "./loop-watch.ts";
 import type { LoopWatchOptions } from "./loop-watch.ts";
+import { mapDefinition } from "./map-definition.ts";
 import { PipelineDriver, runEvent } from "./pipeline-driver.ts";
 import { plannedRun } from "./run-plan.ts";
 import type { RunPlan } from "./run-plan.ts";
@@ -44,6 +41,7 @@ import { Scheduler } from "./scheduler.ts";
 import { watchStrays } from "./strays.ts";
 import { Supervisor } from "./supervisor.ts";
 import type { TaskDefinition } from "./task-definition.ts";
+import { creationOf, makeCell, storeCells } from "./task-maker.ts";
 
 /** What an engine is made of. */
 export interface EngineOptions {
@@ -146,11 +144,9 @@ export class Engine {
     this.#refuseWhenClosed();
     checkExecutor(definition, this.executors, args);
     const now = this.clock.now();
-    const { retry, tags, name } = definition;
-    const fresh = createSnapshot({ taskId: createId(randomBytes), name, createdAt: now, maxAttempts: retry.maxAttempts, tags, priority });
-    const cell = new Cell({ definition, snapshot: fresh, args, place: null });
-    const creation = this.#creation(cell, "enqueue", now, overrides);
-    await this.#make([cell], (stored) => this.#journal.create(creation, stored));
+    const cell = makeCell({ definition, args, priority, createdAt: now, node: null });
+    const creation = creationOf(cell, "enqueue", now, overrides);
+    await storeCells(this.#lifecycle, [cell], (stored) => this.#journal.create(creation, stored));
     // A close that came meanwhile has ended it already.
     if (cell.snapshot === creation.snapshot) this.#lifecycle.queue(cell);
     return cell;
@@ -166,50 +162,27 @@ export class Engine {
     const parts = { clock: this.clock, journal: this.#journal, lifecycle: this.#lifecycle, control: this.control, owner: this.#owner };
     const driver = new PipelineDriver({ ...parts, forget: (ended) => this.#runs.delete(ended.run.runId) }, plan, run);
     const creations = plan.nodes.map((node, index) => {
-      const { retry, tags, name } = node.definition;
-      const place: NodePlace = driver.place(index);
-      const fresh = createSnapshot({
-        taskId: createId(randomBytes),
-        name,
-        node: node.name,
-        pipelineRunId: run.runId,
-        createdAt: now,
-        maxAttempts: retry.maxAttempts,
-        tags,
+      const cell = makeCell({
+        definition: node.map === undefined ? node.definition : mapDefinition(node.definition),
+        args: Array.isArray(node.args) ? node.args : undefined,
         priority: node.priority,
+        createdAt: now,
+        node: { name: node.name, runId: run.runId, place: driver.place(index) },
       });
-      const cell = new Cell({ definition: node.definition, snapshot: fresh, args: Array.isArray(node.args) ? node.args : undefined, place });
       driver.add(cell);
       // A root waits for nothing: it stays pending until it is let go, right after this write.
-      return this.#creation(cell, plan.graph.upstream[index]?.length === 0 ? null : "block", now);
+      return creationOf(cell, plan.graph.upstream[index]?.length === 0 ? null : "block", now);
     });
     const events = [runEvent(pending, run, { at: now, by: { trigger: "user:start" } })];
     this.#runs.set(run.runId, driver);
     try {
-      await this.#make(driver.cells, (stored) => this.#journal.createRun({ run, params: plan.params, creations, events }, stored));
+      await storeCells(this.#lifecycle, driver.cells, (stored) => this.#journal.createRun({ run, params: plan.params, creations, events }, stored));
     } catch (error) {
       this.#runs.delete(run.runId);
       throw error;
     }
     if (this.#closing === null) driver.begin();
     return driver;
-  }
-
-  /** Held before it is stored, so that a close that comes meanwhile sees it and ends it. */
-  async #make(cells: readonly Cell[], write: (stored: (problem: Error | null) => void) => void): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const made = cells.map((cell) => cell.snapshot);
-    for (const cell of cells) this.#lifecycle.hold(cell);
-    write((problem) => {
-      if (problem === null) {
-        for (const [index, cell] of cells.entries()) cell.stored ??= made[index] ?? null;
-        resolve();
-      } else {
-        for (const cell of cells) this.#lifecycle.forget(cell);
-        reject(problem);
-      }
-    });
-    await promise;
   }
 
   run(runId: string): PipelineDriver | undefined {
@@ -337,7 +310,8 @@ export class Engine {
     for (const driver of this.#runs.values()) if (driver.run.endedAt === null && !durability) driver.halt("stop", { by: CLOSING, graceMs });
     const open = [...this.#lifecycle.cells.values()].filter((cell) => !isTerminal(cell.snapshot.status));
     const ending = open.filter((cell) => holdsSlot(cell.snapshot) || !durability);
-    for (const cell of ending) this.control.haltNow(cell, holdsSlot(cell.snapshot) ? "stop" : "cancel", { by: CLOSING, graceMs });
+    for (const cell of ending)
+      if (!isTerminal(cell.snapshot.status)) this.control.haltNow(cell, holdsSlot(cell.snapshot) ? "stop" : "cancel", { by: CLOSING, graceMs });
     await this.#written(ending, this.#supervisor.dismiss(graceMs), patience);
     this.#journal.close();
     this.#dismiss(new ControllerClosed("the controller has closed: this has not ended, and nobody drives it here any more."));
@@ -363,15 +337,6 @@ export class Engine {
       this.#lifecycle.forget(cell);
     }
     for (const driver of this.#runs.values()) driver.dismiss(problem);
-  }
-
-  #creation(cell: Cell, first: "enqueue" | "block" | null, now: number, overrides: unknown = null): Parameters<Journal["create"]>[0] {
-    const created = createdEvent(cell.snapshot);
-    if (first === null) return { snapshot: cell.snapshot, payload: { args: cell.args, overrides }, events: [created] };
-    const applied = apply(cell.snapshot, { type: first }, now);
-    if (!applied.ok) throw applied.error;
-    cell.snapshot = applied.snapshot;
-    return { snapshot: applied.snapshot, payload: { args: cell.args, overrides }, events: [created, ...eventsOf(applied, now)] };
   }
 
   #refuseWhenClosed(): void {

@@ -199,7 +199,8 @@ export class Lifecycle {
       // Only of the step that brought the value: the warning is itself a write with that value in it.
       const isEnd = isTerminal(snapshot.status) && snapshot.statusVersion > before.statusVersion;
       if (isEnd && result.outcomeMissing !== null) this.#warnOfMissing(cell, "outcome_not_stored", result.outcomeMissing);
-      if (args !== undefined && result.argsMissing !== null) this.#warnOfMissing(cell, "args_not_stored", result.argsMissing);
+      // A map's list may well be longer than what is kept of one task; each item is stored with its own task.
+      if (args !== undefined && result.argsMissing !== null && cell.carrier === null) this.#warnOfMissing(cell, "args_not_stored", result.argsMissing);
       if (saved !== undefined && result.savedMissing !== null) this.#warnOfMissing(cell, "state_not_stored", result.savedMissing);
       stored?.(problem);
     };
@@ -244,6 +245,7 @@ export class Lifecycle {
     const wasQueued = before.status === "queued" || before.status === "retry_wait";
     if (wasQueued && after.status !== "starting") scheduler.remove(cell.taskId);
     if (holdsSlot(before) && !holdsSlot(after)) scheduler.release(cell.taskId, { keepTags: isAbandoned(after) || isForcedOut(before, after) });
+    cell.place?.stepped?.(cell);
     if ((after.status === "queued" && !cell.waitsForBody) || after.status === "retry_wait") this.queue(cell);
     if (isTerminal(after.status)) cell.place?.ended(cell);
     this.#parts.stepped(cell);
@@ -251,8 +253,15 @@ export class Lifecycle {
 
   /** Hands a task that is queued or backs off to the scheduler. */
   queue(cell: Cell): void {
+    if (cell.place?.admit?.() === false) return;
     const { taskId, name, pipelineRunId, priority, bucket, tags, availableAt, status } = cell.snapshot;
-    this.#parts.scheduler.enqueue({ taskId, name, run: pipelineRunId, priority, bucket, tags, availableAt, backoff: status === "retry_wait" });
+    const exempt = cell.carrier !== null;
+    this.#parts.scheduler.enqueue({ taskId, name, run: pipelineRunId, priority, bucket, tags, availableAt, backoff: status === "retry_wait", exempt });
+  }
+
+  /** Takes it out of the scheduler though it still waits to be begun. False: it does not wait there. */
+  unqueue(cell: Cell): boolean {
+    return this.#parts.scheduler.remove(cell.taskId);
   }
 
   #warning(cell: Cell, warning: Warning): StoredEvent {

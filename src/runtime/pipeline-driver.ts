@@ -11,7 +11,6 @@ import { nodeIndex } from "../core/graph.ts";
 import { reopenNode, returnNode, takeNode } from "../core/graph-revive.ts";
 import { closeRun, createRunState, isClosing } from "../core/graph-run-state.ts";
 import type { RunState } from "../core/graph-run-state.ts";
-import { isList } from "../core/options.ts";
 import { effectiveOutcome, isOutcome, judgeJoin } from "../core/join.ts";
 import type { By, CloserTrigger } from "../core/lifecycle-events.ts";
 import type { Clock } from "../core/ports/clock.ts";
@@ -25,6 +24,8 @@ import type { Cell, NodePlace } from "./cell.ts";
 import type { Control } from "./control.ts";
 import type { Journal } from "./journal.ts";
 import type { Lifecycle } from "./lifecycle.ts";
+import { MapGroup } from "./map-group.ts";
+import { checkedArgs, checkedCondition, nodeName } from "./node-functions.ts";
 import type { RunPlan } from "./run-plan.ts";
 
 /** What a driver works with. */
@@ -63,6 +64,9 @@ export class PipelineDriver {
   readonly #parts: DriverParts;
   readonly #state: RunState;
   readonly #cells: Cell[] = [];
+  readonly #byId = new Map<string, Cell>();
+  /** By node; a map has one from the start. */
+  readonly #maps = new Map<number, MapGroup>();
   readonly #watchers = new Set<RunWatcher>();
   readonly #ends: { readonly node: number; readonly cell: Cell }[] = [];
   #working = false;
@@ -80,6 +84,11 @@ export class PipelineDriver {
     return this.#cells;
   }
 
+  /** Those of its nodes that are maps, by number. */
+  get maps(): ReadonlyMap<number, MapGroup> {
+    return this.#maps;
+  }
+
   /** The place of the next node, in the order of the plan: it is given its cell by `add`. */
   place(node: number): NodePlace {
     return {
@@ -91,13 +100,21 @@ export class PipelineDriver {
     };
   }
 
-  /** The cell of one of its nodes, by the task's id. */
+  /** The cell of one of its nodes, or of an item of a map, by the task's id. */
   cell(taskId: string): Cell | undefined {
-    return this.#cells.find((cell) => cell.taskId === taskId);
+    return this.#byId.get(taskId);
   }
 
   add(cell: Cell): void {
-    this.#cells.push(cell);
+    const node = this.#cells.push(cell) - 1;
+    this.#byId.set(cell.taskId, cell);
+    const plan = at(this.plan.nodes, node);
+    if (plan.map === undefined) return;
+    const failsFast = this.plan.aggregation.kind === "fail_fast";
+    const adopt = (item: Cell): unknown => this.#byId.set(item.taskId, item);
+    const group = new MapGroup(this.#parts, { cell, plan, map: plan.map, runId: this.run.runId, failsFast, adopt });
+    cell.carrier = group;
+    this.#maps.set(node, group);
   }
 
   /** Lets the roots go. */
@@ -205,6 +222,7 @@ export class PipelineDriver {
     switch (decision.type) {
       case "run":
         cell.args = decision.args ?? cell.args;
+        this.#maps.get(node)?.renew();
         lifecycle.must(cell, { type: "enqueue" }, decision.args === undefined ? {} : { args: decision.args });
         return;
       case "skip":
@@ -236,6 +254,7 @@ export class PipelineDriver {
       return;
     }
     cell.args = args ?? cell.args;
+    this.#maps.get(node)?.renew();
     lifecycle.must(cell, { type: "start", depsOpen: false, ...by }, args === undefined ? {} : { args });
   }
 
@@ -363,26 +382,4 @@ export function runEvent(before: RunSnapshot, after: RunSnapshot, { at, by }: { 
     reason: by.reason ?? null,
     version: after.version,
   };
-}
-
-function nodeName(node: unknown): string {
-  if (typeof node === "object" && node !== null && "name" in node && typeof node.name === "string") return node.name;
-  throw new ConfigurationError(`up takes a node of this pipeline; found ${describeValue(node)}.`);
-}
-
-function checkedCondition(value: unknown): boolean {
-  if (typeof value === "boolean") return value;
-  ignoreRejection(value);
-  throw new ConfigurationError(`when must return true or false, at once; it returned ${describeValue(value)}.`);
-}
-
-function checkedArgs(value: unknown): readonly unknown[] {
-  if (isList(value)) return value;
-  ignoreRejection(value);
-  throw new ConfigurationError(`args must return the tuple of arguments as an array; it returned ${describeValue(value)}.`);
-}
-
-/** An async function is refused where it stands; its own rejection would be nobody's. */
-function ignoreRejection(value: unknown): void {
-  if (value instanceof Promise) value.catch(() => undefined);
 }

@@ -1,4 +1,5 @@
 import type { Graph } from "../core/graph.ts";
+import type { FailedItems } from "../core/map-rules.ts";
 import type { AggregationPolicy } from "../core/policies/aggregation.ts";
 import type { RunSnapshot } from "../core/run.ts";
 import type { TaskDefinition } from "./task-definition.ts";
@@ -6,12 +7,22 @@ import type { TaskDefinition } from "./task-definition.ts";
 /** Reads the value of an upstream node. */
 export type UpstreamReader = (node: { readonly name: string }) => unknown;
 
+/** What a map makes of its items. */
+export interface MapPlan {
+  /** At most so many at once; `null`: no limit of its own. */
+  readonly maxParallel: number | null;
+  readonly failedItems: FailedItems;
+}
+
 /** One node of a run, ready to be driven. */
 export interface NodePlan {
   readonly name: string;
+  /** Of its task; for a map of each item. */
   readonly definition: TaskDefinition;
   readonly priority: number;
-  /** Fixed arguments, or a function of the upstream values. */
+  /** Only of a map. */
+  readonly map?: MapPlan;
+  /** Fixed arguments, or a function of the upstream values. For a map a function that returns the list of items as the only argument. */
   readonly args: readonly unknown[] | ((up: UpstreamReader) => unknown);
   readonly when: ((up: UpstreamReader) => unknown) | null;
 }

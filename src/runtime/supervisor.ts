@@ -10,7 +10,7 @@ import type { Progress } from "../core/progress.ts";
 import { holdsSlot } from "../core/snapshot-rules.ts";
 import { failureOf } from "../core/thrown.ts";
 import { unreachable } from "../core/unreachable.ts";
-import { judgeSettlement } from "../core/verdict.ts";
+import { judgeSettlement, OutcomeOmitted } from "../core/verdict.ts";
 import type { FiredTimeout, Verdict } from "../core/verdict.ts";
 import type { ArtifactsRoot } from "./artifacts-root.ts";
 import { headOf } from "./audit-events.ts";
@@ -130,7 +130,7 @@ export class Supervisor {
       scheduler.release(taskId);
       return;
     }
-    const executor = this.#parts.executors.get(cell.definition.executor);
+    const executor = cell.carrier ?? this.#parts.executors.get(cell.definition.executor);
     if (executor === undefined) throw new ConfigurationError(`there is no executor "${cell.definition.executor}".`);
     let attempt: Attempt | null = null;
     // Only this one: forced away meanwhile, another may have taken its place, whose own start is not stored yet.
@@ -157,7 +157,7 @@ export class Supervisor {
       attempt.abort(problem);
       return;
     }
-    if (cell.snapshot.fencingToken > 1 && cell.args !== undefined && cell.args.length > 0) void this.#launchAfresh(cell, attempt);
+    if (cell.snapshot.fencingToken > 1 && cell.carrier === null && cell.args !== undefined && cell.args.length > 0) void this.#launchAfresh(cell, attempt);
     else this.#begin(cell, attempt);
   }
 
@@ -211,7 +211,7 @@ export class Supervisor {
     const { lifecycle } = this.#parts;
     switch (verdict.type) {
       case "succeeded":
-        lifecycle.must(cell, { type: "succeeded", outcome: verdict.value });
+        lifecycle.must(cell, { type: "succeeded", ...outcomeOf(verdict.value) });
         return;
       case "ended":
         lifecycle.must(cell, verdict);
@@ -365,6 +365,10 @@ const TIMEOUT_TRIGGERS = { timeout_start: "timeout:start", timeout_attempt: "tim
   FiredTimeout["kind"],
   CloserTrigger
 >;
+
+function outcomeOf(value: unknown): { readonly outcome: unknown; readonly outcomeMissing?: string } {
+  return value instanceof OutcomeOmitted ? { outcome: undefined, outcomeMissing: value.why } : { outcome: value };
+}
 
 /** A timeout is the cause, whatever the body then did. */
 function triggered(timeout: FiredTimeout | null): { readonly trigger?: CloserTrigger } {

@@ -38,9 +38,12 @@ describe("a build that is refused", () => {
     ['node of task "tick" has no option "dep". Did you mean "deps"?', (p) => addTo(p, tick, { dep: [] })],
     ['node "tick": deps must be a list of nodes; found "echo"', (p) => addTo(p, tick, { deps: "echo" })],
     ['node "tick": deps must be a list of nodes', (p) => addTo(p, tick, { deps: p.add(echo) })],
-    ['node "tick": each of deps must be a node that p.add gave in this very build; found "echo"', (p) => [p.add(echo), addTo(p, tick, { deps: ["echo"] })]],
     [
-      'node "tick": each of deps must be a node that p.add gave in this very build; found { name: "echo" }',
+      'node "tick": each of deps must be a node that p.add or p.map gave in this very build; found "echo"',
+      (p) => [p.add(echo), addTo(p, tick, { deps: ["echo"] })],
+    ],
+    [
+      'node "tick": each of deps must be a node that p.add or p.map gave in this very build; found { name: "echo" }',
       (p) => [p.add(echo), addTo(p, tick, { deps: [{ name: "echo" }] })],
     ],
     ['node "tick" names "echo" twice in its deps', (p) => ((node) => p.add(tick, { deps: [node, node] }))(p.add(echo))],
@@ -105,7 +108,7 @@ it("refuses a node of another build, also of the same pipeline", async () => {
   });
   await using stage = await openStage({ pipelines: [keeps] });
   await (await stage.controller.startRun(keeps)).wait({ timeout: "1s" });
-  await expect(stage.controller.startRun(keeps)).rejects.toThrow('node "echo": each of deps must be a node that p.add gave in this very build');
+  await expect(stage.controller.startRun(keeps)).rejects.toThrow('node "echo": each of deps must be a node that p.add or p.map gave in this very build');
 });
 
 it("refuses nodes that are added when build has returned", async () => {

@@ -1,7 +1,19 @@
 import { expectTypeOf } from "vitest";
 import { z } from "zod";
 import { allSettled, Controller, definePipeline, exponential, failFast, quorum, runTask, task } from "../../src/index.ts";
-import type { Pipeline, PipelineNode, RunHandle, RunSnapshot, Task, TaskContext, TaskEvent, TaskHandle, TaskResult, TaskSnapshot } from "../../src/index.ts";
+import type {
+  Failure,
+  Pipeline,
+  PipelineNode,
+  RunHandle,
+  RunSnapshot,
+  Task,
+  TaskContext,
+  TaskEvent,
+  TaskHandle,
+  TaskResult,
+  TaskSnapshot,
+} from "../../src/index.ts";
 
 // Checked by `tsc` with the tests (npm run types). No cast and no `any` here: this is what a user writes.
 
@@ -95,6 +107,34 @@ const depsLast = definePipeline("deps-last", {}, (p) => {
   p.add(load, { name: "load-2", when: (up) => up(raw).length > 0, args: (up) => [up(raw).map(({ total }) => total)], deps: [raw] });
 });
 
+/** A map's value is the list of results in the order of its items; where it keeps failures each of them may be one. */
+const maps = definePipeline("maps", { onFailure: allSettled() }, (p, ids: readonly string[]) => {
+  const raw = p.add(extract, { args: ["a"] });
+  const price = task({ name: "price" }, (_ctx, order: Order) => order.total);
+  const priced = p.map(price, { deps: [raw], items: (up) => up(raw), maxParallel: 8 });
+  expectTypeOf(priced).toEqualTypeOf<PipelineNode<"price", readonly number[]>>();
+  const kept = p.map(price, { name: "kept", items: ids.map((id) => ({ id, total: 1 })), failedItems: "keep" });
+  expectTypeOf(kept).toEqualTypeOf<PipelineNode<"kept", readonly (number | Failure)[]>>();
+  // What follows the item may be left out, and the item, too, may be optional.
+  const titled = task({ name: "titled" }, (_ctx, title?: string, times: number = 1) => (title ?? "none").repeat(times));
+  const titles = p.map(titled, { items: ids, retry: { maxAttempts: 2 }, timeout: { attempt: "1m" } });
+  p.map(titled, { name: "some-titles", items: ["a", undefined] as const });
+  const tupled = task({ name: "tupled" }, (_ctx, [id, total]: readonly [string, number]) => id.repeat(total));
+  p.map(tupled, { deps: [raw], items: (up) => up(raw).map(({ id, total }) => [id, total] as const) });
+  p.add(load, { deps: [priced, titles], args: (up) => [up(priced)], when: (up) => up(titles).length > 0 });
+  // A map of a map, and one below a join that promises nothing.
+  p.map(tick, { name: "ticks", deps: [priced], items: (up) => up(priced).map(() => undefined as never) });
+  p.map(price, {
+    name: "any",
+    deps: [raw, kept],
+    join: "all_done",
+    items: (up) => {
+      expectTypeOf(up(kept)).toEqualTypeOf<readonly (number | Failure)[] | undefined>();
+      return up(raw) ?? [];
+    },
+  });
+});
+
 /** Names made in a loop widen to a template, and still flow. */
 const fanOut = definePipeline("fan-out", { onFailure: quorum(2) }, (p, count: number, options: { readonly dry?: boolean } = {}) => {
   const parts = Array.from({ length: count }, (_, index) => p.add(extract, { name: `part-${index}`, args: [`in/${index}.csv`] }));
@@ -133,12 +173,12 @@ const importAll = definePipeline("import-all", { input: z.tuple([z.array(z.strin
   for (const day of days) p.add(importDay, { name: `import-${day}`, args: [day, { limit: 1 }] });
 });
 
-export { depsLast, fanOut, importAll, joins, nightly };
+export { depsLast, fanOut, importAll, joins, maps, nightly };
 
 export async function main(): Promise<void> {
   await using controller = await Controller.open({
     tasks: [extract, transform, load, report, tick, importDay],
-    pipelines: [nightly, joins, fanOut, importAll],
+    pipelines: [nightly, joins, fanOut, importAll, maps],
     concurrency: { maxParallel: 8, limits: { io: 4 }, perBucket: 2, defaultPriority: 0 },
   });
 
@@ -170,6 +210,8 @@ export async function main(): Promise<void> {
   await controller.startRun(fanOut, [3]);
   await controller.startRun(fanOut, [3, { dry: true }]);
   await controller.startRun(importAll, [["2026-12-01"], true]);
+  await controller.startRun(maps, [["a"]]);
+  expectTypeOf(run.items("price").map(({ taskId }) => taskId)).toEqualTypeOf<string[]>();
   await controller.startRun("nightly-etl", ["2026-12-01"]);
 
   const alone = await runTask(extract, ["in/today.csv"], { timeout: { idle: "5s" } });

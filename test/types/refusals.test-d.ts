@@ -98,6 +98,57 @@ export function nodes(p: PipelineBuilder): void {
   p.add(tick, { onFailure: "fail_fast" });
 }
 
+export function maps(p: PipelineBuilder): void {
+  const listed = p.add(task({ name: "listed" }, () => ["a", "b"]));
+  const others = p.add(task({ name: "others" }, () => ["a", "b"]));
+  const counts = p.map(count, { deps: [listed], items: (up) => up(listed) });
+  const kept = p.map(count, { name: "kept", items: ["a"], failedItems: "keep" });
+  const all = task({ name: "all" }, (_ctx, values: readonly number[]) => values.length);
+
+  // @ts-expect-error a map needs items
+  p.map(count);
+  // @ts-expect-error a map needs items
+  p.map(count, { deps: [listed] });
+  // @ts-expect-error wrong type of an item
+  p.map(count, { items: [1, 2] });
+  // @ts-expect-error wrong type of one of the items
+  p.map(count, { items: ["a", 2] });
+  // @ts-expect-error items are a list
+  p.map(count, { items: "abc" });
+  // @ts-expect-error items are no tuples of arguments
+  p.map(count, { items: [["a"], ["b"]] });
+  // @ts-expect-error the upstream's items are texts
+  p.map(double, { deps: [listed], items: (up) => up(listed) });
+  // @ts-expect-error not a dependency at all
+  p.map(count, { items: (up) => up(listed) });
+  // @ts-expect-error another node than the dependency, of the same result type
+  p.map(count, { deps: [listed], items: (up) => up(others) });
+  // @ts-expect-error with this join it may have no value
+  p.map(count, { deps: [listed], join: "all_done", items: (up) => up(listed) });
+  // @ts-expect-error items are worked out at once
+  p.map(count, { deps: [listed], items: async (up) => up(listed) });
+  // @ts-expect-error the task takes two arguments
+  p.map(pair, { items: ["a"] });
+  // @ts-expect-error the items are the arguments
+  p.map(count, { items: ["a"], args: ["a"] });
+  // @ts-expect-error a number
+  p.map(count, { items: ["a"], maxParallel: "8" });
+  // @ts-expect-error no such rule
+  p.map(count, { items: ["a"], failedItems: "skip" });
+  // @ts-expect-error unknown option
+  p.map(count, { items: ["a"], parallel: 8 });
+  // @ts-expect-error no such join
+  p.map(count, { deps: [listed], items: (up) => up(listed), join: "one_succeeded" });
+  // @ts-expect-error a condition says true or false
+  p.map(count, { deps: [listed], items: (up) => up(listed), when: (up) => up(listed).length });
+  // @ts-expect-error a map runs a task
+  p.map("count", { items: ["a"] });
+  // @ts-expect-error a map gives a list
+  p.add(double, { deps: [counts], args: (up) => [up(counts)] });
+  // @ts-expect-error a kept failure is no value
+  p.add(all, { deps: [kept], args: (up) => [up(kept)] });
+}
+
 export function pipelines(): void {
   // @ts-expect-error unknown option
   definePipeline("p", { onFailures: [] }, () => {});

@@ -11,11 +11,12 @@ import * as refusals from "./refusals.test-d.ts";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 it("runs what the type tests say compiles", async () => {
-  const { depsLast, fanOut, importAll, joins, nightly } = example;
-  await using controller = await Controller.open({ pipelines: [depsLast, fanOut, importAll, joins, nightly] });
+  const { depsLast, fanOut, importAll, joins, maps, nightly } = example;
+  await using controller = await Controller.open({ pipelines: [depsLast, fanOut, importAll, joins, maps, nightly] });
   const runs = [
     await controller.startRun(nightly, ["2026-12-01"]),
     await controller.startRun(joins),
+    await controller.startRun(maps, [["b", "c"]]),
     await controller.startRun(depsLast),
     await controller.startRun(fanOut, [3]),
     await controller.startRun(importAll, [["2026-12-01", "2026-12-02"], true]),
@@ -26,8 +27,8 @@ it("runs what the type tests say compiles", async () => {
 
 it("does not compile a type test that expects a refusal where there is none", async () => {
   // They stand in files of the check project; that they are loaded here keeps them from being taken for unused code.
-  const { controllers, nodes, opening, pipelines, tasks } = refusals;
-  for (const checked of [example.main, controllers, nodes, opening, pipelines, tasks]) expect(checked).toBeTypeOf("function");
+  const { controllers, maps, nodes, opening, pipelines, tasks } = refusals;
+  for (const checked of [example.main, controllers, maps, nodes, opening, pipelines, tasks]) expect(checked).toBeTypeOf("function");
   const folder = await mkdtemp(join(root, "node_modules/.type-test-"));
   try {
     const source = (args: string): string =>

@@ -104,6 +104,7 @@ const MORE_TRIGGERS: Readonly<Record<CancelTrigger | CloserTrigger, string>> = {
   "timeout:attempt": "the attempt took too long",
   "timeout:idle": "it gave no sign of work for too long",
   "pipeline:function-threw": "the node's `when`, `args` or `items` function threw; its task never ran",
+  "pipeline:map": "the map it belongs to was asked the same, or began again; on a map: one of its items made it so",
   "pipeline:verdict": "all nodes of the run have ended",
   "controller:close": "the controller closes",
   "pipeline:fail-fast": "another task of its run failed, and the run fails fast",

@@ -1,0 +1,95 @@
+import type { Cell } from "./cell.ts";
+
+/** Where an item of a map stands before the gate. */
+export interface GatePlace {
+  /** It was let through, and has neither ended nor been paused before its start since. */
+  isInside: boolean;
+  isWaiting: boolean;
+  readonly cell: Cell;
+}
+
+/**
+ * Lets the items of a map through to the scheduler: at most so many at once, in their order, and none while it is shut. An
+ * item that backs off keeps its place, so that it never is one too many when it comes back.
+ */
+export class ItemGate {
+  readonly #max: number;
+  readonly #pass: (cell: Cell) => void;
+  #queue: GatePlace[] = [];
+  /** Of the queue; what is before it has gone. */
+  #head = 0;
+  #inside = 0;
+  #isOpen = false;
+
+  /**
+   * @param max `null`: no limit
+   * @param pass the item may go on to the scheduler
+   */
+  constructor(max: number | null, pass: (cell: Cell) => void) {
+    this.#max = max ?? Infinity;
+    this.#pass = pass;
+  }
+
+  /** Has the item its turn? Else it waits for it. */
+  admit(place: GatePlace): boolean {
+    if (!place.isInside && this.#hasRoom) this.#enter(place);
+    if (!place.isInside && !place.isWaiting) {
+      place.isWaiting = true;
+      this.#queue.push(place);
+    }
+    return place.isInside;
+  }
+
+  /** The item waits no longer and runs no longer. */
+  left(place: GatePlace): void {
+    place.isWaiting = false;
+    if (!place.isInside) return;
+    place.isInside = false;
+    this.#inside -= 1;
+    this.#letIn();
+  }
+
+  open(): void {
+    this.#isOpen = true;
+    this.#letIn();
+  }
+
+  /** From now on none is let through. */
+  shut(): void {
+    this.#isOpen = false;
+  }
+
+  /** These were let through and have not begun: they are the first to go when it opens again. */
+  takeBack(places: readonly GatePlace[]): void {
+    for (const place of places) {
+      place.isInside = false;
+      place.isWaiting = true;
+    }
+    this.#inside -= places.length;
+    this.#queue = [...places, ...this.#queue.slice(this.#head)];
+    this.#head = 0;
+  }
+
+  get #hasRoom(): boolean {
+    return this.#isOpen && this.#inside < this.#max;
+  }
+
+  #enter(place: GatePlace): void {
+    place.isInside = true;
+    this.#inside += 1;
+  }
+
+  #letIn(): void {
+    while (this.#hasRoom && this.#head < this.#queue.length) {
+      const next = this.#queue[this.#head];
+      this.#head += 1;
+      if (next?.isWaiting !== true) continue;
+      next.isWaiting = false;
+      this.#enter(next);
+      this.#pass(next.cell);
+    }
+    if (this.#head < this.#queue.length) return;
+    this.#queue = [];
+    this.#head = 0;
+  }
+}

@@ -1,0 +1,63 @@
+import type { OutcomeCounts } from "../core/aggregation.ts";
+import { createFailure } from "../core/failure.ts";
+import type { Failure } from "../core/failure.ts";
+import { effectiveOutcome, isOutcome } from "../core/join.ts";
+import type { Outcome } from "../core/join.ts";
+import type { FailedItems } from "../core/map-rules.ts";
+import type { TaskSnapshot } from "../core/snapshot.ts";
+import { MAX_CAUSES } from "../core/thrown.ts";
+import { OutcomeOmitted } from "../core/verdict.ts";
+
+/** How the items ended. */
+export function countItems(items: readonly TaskSnapshot[]): OutcomeCounts {
+  const counts: Record<Outcome | "open", number> = { succeeded: 0, failed: 0, stopped: 0, cancelled: 0, skipped: 0, lost: 0, open: 0 };
+  for (const item of items) counts[outcomeOf(item) ?? "open"] += 1;
+  return counts;
+}
+
+/** The value of a map that has succeeded: the results in the order of its items, or why there are none. */
+export function resultsOf(items: readonly TaskSnapshot[], rule: FailedItems): unknown {
+  const results: unknown[] = [];
+  for (const item of items) {
+    const isMissing = item.outcomeMissing !== null && item.outcome === undefined;
+    if (rule === "keep" && (isMissing || outcomeOf(item) !== "succeeded")) results.push(keptFailure(item));
+    else if (isMissing) return new OutcomeOmitted(`its item ${nameOf(item)} was ${item.outcomeMissing}`);
+    else results.push(item.outcome);
+  }
+  return results;
+}
+
+/** Why a map fails whose items have. The kind is that of the first. */
+export function itemsFailure(items: readonly TaskSnapshot[]): Failure {
+  const failed = items.filter(({ status }) => status === "failed" || status === "lost");
+  const [first] = failed.toSorted((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0));
+  const causes = failed.slice(0, MAX_CAUSES).map((item) => ({
+    name: nameOf(item),
+    message: item.failure?.message ?? item.status,
+    stack: item.failure?.stack ?? null,
+  }));
+  return createFailure({
+    kind: first?.failure?.kind ?? "exception",
+    name: "ItemsFailed",
+    message: `${failed.length} of ${items.length} items did not succeed${first === undefined ? "" : `; the first was ${nameOf(first)} (${first.status}, ${first.taskId}): ${first.failure?.message ?? "no reason is on record"}`}`,
+    causes,
+  });
+}
+
+/** Which item ended the map as it did. */
+export function endedBy(items: readonly TaskSnapshot[], status: "stopped" | "cancelled"): string {
+  const item = items.find((each) => each.status === status);
+  return item === undefined ? `its items were ${status}` : `its item ${nameOf(item)} (${item.taskId}) was ${status}`;
+}
+
+function outcomeOf({ status, skippedBy }: TaskSnapshot): Outcome | null {
+  return isOutcome(status) ? effectiveOutcome(status, skippedBy !== null) : null;
+}
+
+function keptFailure(item: TaskSnapshot): Failure {
+  return item.failure ?? createFailure({ kind: "cancelled", message: item.outcomeMissing ?? `it was ${item.status}` });
+}
+
+function nameOf(item: TaskSnapshot): string {
+  return item.node ?? item.name;
+}

@@ -1,0 +1,390 @@
+import { ConfigurationError, InternalError, InvalidTransition, TaskCancelled } from "../core/errors.ts";
+import type { By } from "../core/lifecycle-events.ts";
+import { itemName, judgeItems } from "../core/map-rules.ts";
+import type { ExecutionHandle, Executor, LaunchRequest, Settlement, StopRequest } from "../core/ports/executor.ts";
+import type { Clock } from "../core/ports/clock.ts";
+import { isList } from "../core/options.ts";
+import { DEFAULTS } from "../core/policies/timeout.ts";
+import { holdsSlot } from "../core/snapshot-rules.ts";
+import type { TaskSnapshot } from "../core/snapshot.ts";
+import { failureOf } from "../core/thrown.ts";
+import { isTerminal, REVIVABLE } from "../core/transitions.ts";
+import { unreachable } from "../core/unreachable.ts";
+import type { Cell } from "./cell.ts";
+import type { Control } from "./control.ts";
+import { ItemGate } from "./item-gate.ts";
+import { ItemPause } from "./item-pause.ts";
+import type { Journal } from "./journal.ts";
+import type { Lifecycle } from "./lifecycle.ts";
+import { countItems, endedBy, itemsFailure, resultsOf } from "./map-end.ts";
+import { MapItem } from "./map-item.ts";
+import type { ItemOwner } from "./map-item.ts";
+import type { MapPlan, NodePlan } from "./run-plan.ts";
+import { creationOf, makeCell } from "./task-maker.ts";
+
+/** What a map works with. */
+export interface MapParts {
+  readonly clock: Clock;
+  readonly journal: Journal;
+  readonly lifecycle: Lifecycle;
+  readonly control: Control;
+}
+
+/** The node that is a map. */
+export interface MapNode {
+  readonly cell: Cell;
+  readonly plan: NodePlan;
+  readonly map: MapPlan;
+  readonly runId: string;
+  /** An item that fails cancels the others. */
+  readonly failsFast: boolean;
+  /** Told of each item that is made. */
+  readonly adopt: (cell: Cell) => unknown;
+}
+
+/** So many items are made before the loop may turn. */
+const CHUNK = 500;
+const BY_MAP: By = { trigger: "pipeline:map", actor: "system" };
+
+/** One time that the map goes through its items. */
+interface Round {
+  readonly request: LaunchRequest;
+  readonly settle: (settlement: Settlement) => void;
+  running: boolean;
+  /** All its items are there, and those that are to run again are on their way. */
+  isReady: boolean;
+  /** It was asked to end. */
+  stop: StopRequest | null;
+  /** An item has failed, and the others were cancelled for that. */
+  isFailing: boolean;
+  /** Why its items could not be made. */
+  problem: unknown;
+}
+
+/**
+ * The items of a map, which are its carrier: the node takes its steps as any task does, is launched when its items are made,
+ * and ends by them. Holds no slot; each item takes its own. Source §3.3.
+ */
+export class MapGroup implements Executor, ItemOwner {
+  readonly kind = "map";
+  readonly supports = { pause: true, kill: true, closures: true, syncCheckpoint: true, beats: true };
+  readonly #parts: MapParts;
+  readonly #node: MapNode;
+  readonly #gate: ItemGate;
+  #items: MapItem[] = [];
+  #open = 0;
+  #round: Round | null = null;
+  /** The items are to be made, or made anew: the arguments were worked out since, or not all were made. */
+  #isFresh = true;
+  /** It was begun again for an item that a person revived: the others stay as they are. */
+  #isForOne = false;
+  readonly #pause: ItemPause;
+
+  constructor(parts: MapParts, node: MapNode) {
+    this.#parts = parts;
+    this.#node = node;
+    this.#gate = new ItemGate(node.map.maxParallel, (cell) => parts.lifecycle.queue(cell));
+    this.#pause = new ItemPause(parts.control, () => this.#allPaused());
+  }
+
+  /** In the order of the items; while it expands those made so far. */
+  get cells(): readonly Cell[] {
+    return this.#items.flatMap(({ cell, isMade }) => (isMade ? [cell] : []));
+  }
+
+  /** Its list of items was worked out anew. */
+  renew(): void {
+    this.#isFresh = true;
+  }
+
+  launch(request: LaunchRequest): ExecutionHandle {
+    const { promise: settled, resolve: settle } = Promise.withResolvers<Settlement>();
+    const round: Round = { request, settle, running: true, isReady: false, stop: null, isFailing: false, problem: null };
+    this.#round = round;
+    request.reports.launched(null);
+    void this.#begin(round);
+    return {
+      get running() {
+        return round.running;
+      },
+      pid: null,
+      settled,
+      late: settled,
+      pause: () => this.#pauseItems(),
+      resume: () => this.#resumeItems(),
+      stop: (asked) => this.#stop(round, asked),
+    };
+  }
+
+  async close(): Promise<void> {}
+
+  itemEnded(item: MapItem): void {
+    if (!item.isOpen) return;
+    item.isOpen = false;
+    this.#open -= 1;
+    const round = this.#round;
+    if (round === null) return;
+    this.#pause.ended(item.cell);
+    this.#tellProgress(round);
+    const { status } = item.cell.snapshot;
+    if (this.#node.failsFast && (status === "failed" || status === "lost") && this.#node.map.failedItems === "fail") this.#failFast(round, item.cell);
+    this.#look();
+  }
+
+  reopenItem(item: MapItem, verb: string): () => void {
+    const { cell } = this.#node;
+    const { status, abandonedBy } = cell.snapshot;
+    if (!isTerminal(status)) {
+      if (holdsSlot(cell.snapshot) && status !== "stopping") return () => this.#count(item);
+      throw refusal(item.cell, verb, `the map it belongs to is ${status}`);
+    }
+    if (abandonedBy !== null) throw refusal(item.cell, verb, "the map it belongs to was forced away, and its items are still ending");
+    const tellRun = cell.place?.reopen(cell, verb);
+    return () => {
+      this.#count(item);
+      this.#beginAgainFor(item);
+      tellRun?.();
+    };
+  }
+
+  startItem(item: MapItem, by: By): void {
+    this.#parts.lifecycle.must(item.cell, { type: "start", depsOpen: false, ...by });
+  }
+
+  admitItem(item: MapItem): boolean {
+    return this.#gate.admit(item);
+  }
+
+  itemLeft(item: MapItem): void {
+    this.#gate.left(item);
+  }
+
+  upstream(name: string): Promise<unknown> {
+    const { place } = this.#node.cell;
+    if (place === null) throw new InternalError("a map is always a node of a run.");
+    return place.upstream(name);
+  }
+
+  async #begin(round: Round): Promise<void> {
+    try {
+      if (this.#isFresh) await this.#expand(round);
+      else if (!this.#isForOne) await this.#again(round);
+    } catch (error) {
+      round.problem = error;
+      this.#haltItems("cancel", 0, { ...BY_MAP, reason: "its map could not be expanded" });
+    }
+    this.#isForOne = false;
+    round.isReady = true;
+    if (this.#isRunnable(round) && this.#node.cell.snapshot.status === "running") this.#gate.open();
+    this.#tellProgress(round);
+    this.#look();
+  }
+
+  #isRunnable({ isReady, stop, problem }: Round): boolean {
+    return isReady && stop === null && problem === null;
+  }
+
+  /** Every item is made before the first one begins, so that a list with one that cannot be stored runs none. */
+  async #expand(round: Round): Promise<void> {
+    const [items] = round.request.args;
+    if (!isList(items)) throw new InternalError(`the map "${this.#node.plan.name}" has no list of items.`);
+    this.#items.length = Math.min(this.#items.length, items.length);
+    for (let from = 0; from < items.length; from += CHUNK) {
+      await this.#makeItems(items.slice(from, from + CHUNK), from);
+      await this.#parts.clock.turn();
+      if (round.stop !== null) return;
+    }
+    this.#isFresh = false;
+  }
+
+  async #makeItems(values: readonly unknown[], from: number): Promise<void> {
+    const made: Promise<void>[] = [];
+    for (const [offset, value] of values.entries()) {
+      const known = this.#items[from + offset];
+      if (known?.isMade !== true) made.push(this.#makeItem(from + offset, value));
+      else this.#renewItem(known, value);
+    }
+    await Promise.all(made);
+  }
+
+  async #makeItem(index: number, value: unknown): Promise<void> {
+    const { lifecycle, journal, clock } = this.#parts;
+    const { plan, runId } = this.#node;
+    const now = clock.now();
+    const item = new MapItem(this, index, (place) =>
+      makeCell({
+        definition: plan.definition,
+        args: [value],
+        priority: plan.priority,
+        createdAt: now,
+        node: { name: itemName(plan.name, index), runId, place },
+      }),
+    );
+    const { cell } = item;
+    const creation = creationOf(cell, "enqueue", now);
+    this.#items[index] = item;
+    this.#node.adopt(cell);
+    this.#count(item);
+    // Before it is stored, so that whatever ends the map meanwhile ends it, too.
+    lifecycle.hold(cell);
+    const { promise, resolve } = Promise.withResolvers<Error | null>();
+    journal.create(creation, resolve);
+    const problem = await promise;
+    if (problem !== null) {
+      this.#unmake(item);
+      throw new ConfigurationError(`item ${index} of the map "${plan.name}" could not be stored: ${problem.message}`, { cause: problem });
+    }
+    cell.stored ??= creation.snapshot;
+    // Something may have ended it already.
+    if (cell.snapshot === creation.snapshot) lifecycle.queue(cell);
+  }
+
+  #unmake(item: MapItem): void {
+    item.isMade = false;
+    this.#parts.lifecycle.forget(item.cell);
+    if (!item.isOpen) return;
+    item.isOpen = false;
+    this.#open -= 1;
+  }
+
+  /** The map was reset, or what is above it ran again: the item runs again with what stands in its place now. */
+  #renewItem(item: MapItem, value: unknown): void {
+    const { cell } = item;
+    const { lifecycle } = this.#parts;
+    if (!isTerminal(cell.snapshot.status)) throw refusal(cell, "rerun", "it has not ended since the map was forced away from it");
+    lifecycle.hold(cell);
+    const args = [value];
+    // What it saved belongs to what stood there before.
+    cell.save(undefined);
+    const refused = lifecycle.applyAll(
+      cell,
+      [
+        { type: "rerun", ...BY_MAP },
+        { type: "enqueue", ...BY_MAP },
+      ],
+      { args },
+    );
+    if (refused !== null) throw refused;
+    cell.args = args;
+    cell.error = undefined;
+    this.#count(item);
+  }
+
+  /** The map is retried: so is each of its items that did not succeed. What cannot run again stays, and fails the map once more. */
+  async #again(round: Round): Promise<void> {
+    const { lifecycle, clock } = this.#parts;
+    for (const [index, item] of this.#items.entries()) {
+      if (index % CHUNK === CHUNK - 1) await clock.turn();
+      if (round.stop !== null) return;
+      if (!REVIVABLE.has(item.cell.snapshot.status)) continue;
+      lifecycle.hold(item.cell);
+      if (lifecycle.apply(item.cell, { type: "retry", ...BY_MAP }) === null) this.#count(item);
+      else lifecycle.forget(item.cell);
+    }
+  }
+
+  /** The map had ended, and a person has revived one of its items: it waits for that. */
+  #beginAgainFor(item: MapItem): void {
+    const { cell } = this.#node;
+    const { lifecycle } = this.#parts;
+    this.#isForOne = true;
+    lifecycle.hold(cell);
+    const by: By = { ...BY_MAP, reason: `its item ${item.name} runs again` };
+    const refused = lifecycle.applyAll(cell, [
+      { type: "rerun", ...by },
+      { type: "enqueue", ...by },
+    ]);
+    if (refused !== null) throw refused;
+  }
+
+  #count(item: MapItem): void {
+    if (item.isOpen) return;
+    item.isOpen = true;
+    this.#open += 1;
+  }
+
+  #failFast(round: Round, failed: Cell): void {
+    if (round.isFailing || round.stop !== null) return;
+    round.isFailing = true;
+    const reason = `item "${failed.snapshot.node ?? ""}" ${failed.snapshot.status === "lost" ? "was lost" : "failed"}`;
+    this.#haltItems("cancel", DEFAULTS.stopGraceMs, { trigger: "pipeline:fail-fast", actor: "system", reason });
+  }
+
+  #stop(round: Round, asked: StopRequest): void {
+    round.stop = asked;
+    // Forced away, the node wishes nothing any more.
+    const verb = this.#node.cell.snapshot.requestedAction === "stop" ? "stop" : "cancel";
+    this.#haltItems(verb, asked.graceMs, { ...BY_MAP, reason: asked.message });
+    this.#look();
+  }
+
+  #haltItems(verb: "stop" | "cancel", graceMs: number, by: By): void {
+    for (const { cell, isOpen } of this.#items) if (isOpen && !isTerminal(cell.snapshot.status)) this.#parts.control.haltNow(cell, verb, { by, graceMs });
+  }
+
+  /** What runs is paused, and nothing else begins; what waits keeps its status. */
+  #pauseItems(): void {
+    this.#gate.shut();
+    this.#gate.takeBack(this.#items.filter((item) => item.isInside && this.#parts.lifecycle.unqueue(item.cell)));
+    this.#pause.begin(this.cells, { ...BY_MAP, actor: this.#node.cell.snapshot.pausedBy ?? "system" });
+  }
+
+  #resumeItems(): void {
+    this.#pause.end(BY_MAP);
+    if (this.#round !== null && this.#isRunnable(this.#round)) this.#gate.open();
+  }
+
+  #allPaused(): void {
+    if (this.#node.cell.snapshot.status === "pausing") this.#round?.request.reports.pauseReached();
+  }
+
+  #tellProgress({ request }: Round): void {
+    const total = this.#items.length;
+    request.reports.progress({ done: total - this.#open, total, unit: "items" });
+  }
+
+  /** All of it has ended, or not yet. */
+  #look(): void {
+    const round = this.#round;
+    if (round === null || !round.isReady || this.#open > 0) return;
+    this.#round = null;
+    round.running = false;
+    this.#gate.shut();
+    this.#pause.forget();
+    round.settle(this.#settlement(round));
+  }
+
+  #settlement({ problem, stop }: Round): Settlement {
+    const { cell, map } = this.#node;
+    if (!holdsSlot(cell.snapshot)) return { type: "threw", error: new TaskCancelled(stop?.message ?? "its items have ended"), noticed: true };
+    if (problem !== null) return { type: "died", failure: { ...failureOf(problem), retryable: false } };
+    if (this.#isFresh) return { type: "threw", error: new TaskCancelled(stop?.message ?? "it was not expanded"), noticed: true };
+    const items = this.#items.map((item) => item.cell.snapshot);
+    const counts = countItems(items);
+    const { failedItems } = map;
+    const wasCut = stop !== null && counts.stopped + counts.cancelled > 0;
+    const verdict = judgeItems(counts, wasCut ? "fail" : failedItems);
+    switch (verdict) {
+      case "succeeded":
+        return { type: "returned", value: resultsOf(items, failedItems), noticed: false };
+      case "failed":
+        return { type: "died", failure: itemsFailure(items) };
+      case "stopped":
+      case "cancelled":
+        return { type: "threw", error: new TaskCancelled(stop?.message ?? this.#endBy(verdict, items)), noticed: true };
+      default:
+        return unreachable(verdict);
+    }
+  }
+
+  /** Its items were stopped one by one: it goes the way of a task that is stopped. */
+  #endBy(verdict: "stopped" | "cancelled", items: readonly TaskSnapshot[]): string {
+    const reason = endedBy(items, verdict);
+    this.#parts.lifecycle.must(this.#node.cell, { type: verdict === "stopped" ? "stop" : "cancel", ...BY_MAP, reason });
+    return reason;
+  }
+}
+
+function refusal({ taskId, snapshot }: Cell, requested: string, hint: string): InvalidTransition {
+  return new InvalidTransition({ taskId, current: snapshot.status, requested, allowed: [], hint });
+}

@@ -1,0 +1,74 @@
+import type { By } from "../core/lifecycle-events.ts";
+import { holdsSlot } from "../core/snapshot-rules.ts";
+import { isTerminal } from "../core/transitions.ts";
+import type { Cell, NodePlace } from "./cell.ts";
+import type { GatePlace } from "./item-gate.ts";
+
+/** What an item asks of its map. */
+export interface ItemOwner {
+  itemEnded(item: MapItem): void;
+  reopenItem(item: MapItem, verb: string): () => void;
+  startItem(item: MapItem, by: By): void;
+  admitItem(item: MapItem): boolean;
+  itemLeft(item: MapItem): void;
+  upstream(name: string): Promise<unknown>;
+}
+
+/** One item of a map: its task, and its place in the map. */
+export class MapItem implements NodePlace, GatePlace {
+  readonly index: number;
+  /** It has not ended, and the map waits for it. */
+  isOpen = false;
+  isInside = false;
+  isWaiting = false;
+  /** False: it could not be stored, and is none. */
+  isMade = true;
+  readonly #owner: ItemOwner;
+  readonly #make: (item: MapItem) => Cell;
+  #cell: Cell | null = null;
+
+  constructor(owner: ItemOwner, index: number, make: (item: MapItem) => Cell) {
+    this.#owner = owner;
+    this.index = index;
+    this.#make = make;
+  }
+
+  get cell(): Cell {
+    return (this.#cell ??= this.#make(this));
+  }
+
+  /** `enrich[3]`. */
+  get name(): string {
+    return this.cell.snapshot.node ?? this.cell.snapshot.name;
+  }
+
+  ended(): void {
+    this.#owner.itemEnded(this);
+  }
+
+  reopen(_cell: Cell, verb: string): () => void {
+    return this.#owner.reopenItem(this, verb);
+  }
+
+  start(_cell: Cell, by: By): void {
+    this.#owner.startItem(this, by);
+  }
+
+  /** It was given its item when it was made. */
+  args(): undefined {
+    return undefined;
+  }
+
+  upstream(name: string): Promise<unknown> {
+    return this.#owner.upstream(name);
+  }
+
+  admit(): boolean {
+    return this.#owner.admitItem(this);
+  }
+
+  stepped(cell: Cell): void {
+    const { status } = cell.snapshot;
+    if (isTerminal(status) || status === "pending" || (status === "paused" && !holdsSlot(cell.snapshot))) this.#owner.itemLeft(this);
+  }
+}
