@@ -92,26 +92,3 @@ function judgeAny(tally: UpstreamTally): JoinVerdict {
   if (tally.failed > 0) return UNMET_FAILED;
   return tally.skipped > 0 ? UNMET_SKIPPED : "ready";
 }
-
-/** One cell of the truth table: a join over two upstreams. */
-export interface JoinCase {
-  readonly join: Join;
-  readonly upstreams: readonly [Outcome | "open", Outcome | "open"];
-  readonly verdict: JoinVerdict;
-}
-
-/** Each join over each pair of upstreams, order aside, `open` included: for the reference page and its test. */
-export function joinTruthTable(): readonly JoinCase[] {
-  const states = [...OUTCOMES, "open"] as const;
-  return JOINS.flatMap((join) =>
-    states.flatMap((first, index) =>
-      states.slice(index).map((second): JoinCase => ({ join, upstreams: [first, second], verdict: judgeJoin(join, tallyOf([first, second])) })),
-    ),
-  );
-}
-
-function tallyOf(upstreams: readonly (Outcome | "open")[]): UpstreamTally {
-  const tally = { succeeded: 0, skipped: 0, failed: 0, open: 0 };
-  for (const upstream of upstreams) tally[upstream === "open" ? "open" : classOfOutcome(upstream)] += 1;
-  return tally;
-}

@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { joinTruthTable, JOINS, OUTCOMES } from "../../src/core/join.ts";
+import { joinTruthTable, UPSTREAM_STATES } from "../../src/core/join-table.ts";
+import type { UpstreamState } from "../../src/core/join-table.ts";
+import { JOINS } from "../../src/core/join.ts";
 import type { Outcome } from "../../src/core/join.ts";
 import { allSettled, definePipeline, task } from "../../src/index.ts";
-import type { RunHandle, TaskContext } from "../../src/index.ts";
+import type { PipelineBuilder, PipelineNode, RunHandle, TaskContext } from "../../src/index.ts";
 import { gate, openStage } from "./stage.ts";
 import type { Stage } from "./stage.ts";
 
@@ -25,13 +27,25 @@ async function endAs(ctx: TaskContext, outcome: Outcome): Promise<string> {
 }
 
 const upstream = task({ name: "upstream" }, endAs);
-const below = task({ name: "below" }, (_ctx, values: readonly (string | undefined)[]) => values);
+const below = task({ name: "below" }, (_ctx, values: readonly unknown[]) => values);
+const each = task({ name: "each" }, (_ctx, value: string) => value);
+
+type Ended = Exclude<UpstreamState, "open">;
+
+/** A node that will end like that, with what it gives. */
+function addUpstream(p: PipelineBuilder, name: string, state: Ended): PipelineNode<string, string | readonly string[]> {
+  if (state === "empty map") return p.map(each, { name, items: [] });
+  return p.add(upstream, { name, args: [state], when: () => state !== "skipped" });
+}
+
+const VALUES: Partial<Record<Ended, unknown>> = { succeeded: "a value", "empty map": [] };
+const STATUSES: Partial<Record<Ended, Outcome>> = { "empty map": "succeeded" };
 
 /** Brings the two upstreams of a run to their ends. */
-async function drive(stage: Stage, run: RunHandle, outcomes: readonly Outcome[]): Promise<void> {
+async function drive(stage: Stage, run: RunHandle, states: readonly Ended[]): Promise<void> {
   await stage.clock.advance(1);
   const nodes = run.graph();
-  for (const [index, outcome] of outcomes.entries()) {
+  for (const [index, outcome] of states.entries()) {
     const taskId = nodes[index]?.taskId ?? "";
     if (outcome === "cancelled") await stage.controller.cancel(taskId);
     if (outcome === "stopped") await stage.controller.stop(taskId);
@@ -47,14 +61,15 @@ const decided = joinTruthTable().flatMap(({ join, upstreams: [first, second], ve
 );
 
 it("has a row for each join and each pair of outcomes", () => {
-  const pairs = (OUTCOMES.length * (OUTCOMES.length + 1)) / 2;
+  const ended = UPSTREAM_STATES.length - 1;
+  const pairs = (ended * (ended + 1)) / 2;
   expect(decided).toHaveLength(JOINS.length * pairs);
 });
 
 describe.each(["cancel", "skip"] as const)("a node below two that have ended (onUpstreamFailure %s)", (rule) => {
   it.each(decided)("$join of $upstreams: $verdict", async ({ join, upstreams: outcomes, verdict }) => {
     const pair = definePipeline("pair", { onFailure: allSettled(), onUpstreamFailure: rule }, (p) => {
-      const deps = outcomes.map((outcome, index) => p.add(upstream, { name: `up-${index}`, args: [outcome], when: () => outcome !== "skipped" }));
+      const deps = outcomes.map((outcome, index) => addUpstream(p, `up-${index}`, outcome));
       p.add(below, { deps, join, args: (up) => [deps.map((dep) => up(dep))] });
     });
     await using stage = await openStage({ pipelines: [pair] });
@@ -62,13 +77,12 @@ describe.each(["cancel", "skip"] as const)("a node below two that have ended (on
     await drive(stage, run, outcomes);
     const ended = await run.wait({ timeout: "1s" });
     const [...nodes] = await Promise.all(run.graph().map(async ({ taskId }) => await stage.controller.get(taskId)));
-    expect(nodes.slice(0, 2).map(({ status }) => status)).toEqual(outcomes);
+    expect(nodes.slice(0, 2).map(({ status }) => status)).toEqual(outcomes.map((outcome) => STATUSES[outcome] ?? outcome));
     const node = nodes[2];
     if (verdict === "ready") {
-      // With any_succeeded it starts before the second has ended.
-      const values = outcomes.map((outcome, index) =>
-        outcome === "succeeded" && (join !== "any_succeeded" || index === outcomes.indexOf("succeeded")) ? "a value" : undefined,
-      );
+      // With any_succeeded it starts before the second has ended; a map without items ends before a task that runs.
+      const first = outcomes.includes("empty map") ? outcomes.indexOf("empty map") : outcomes.indexOf("succeeded");
+      const values = outcomes.map((outcome, index) => (join !== "any_succeeded" || index === first ? VALUES[outcome] : undefined));
       expect(node).toMatchObject({ status: "succeeded", outcome: values });
     } else if (typeof verdict === "object" && verdict.unmet === "skipped") {
       expect(node).toMatchObject({ status: "skipped", attempt: 0, failure: { kind: "condition_false", message: expect.stringContaining("(skipped, ") } });
@@ -77,6 +91,25 @@ describe.each(["cancel", "skip"] as const)("a node below two that have ended (on
       expect(node).toMatchObject({ status: rule === "cancel" ? "cancelled" : "skipped", attempt: 0, failure: { kind: "dependency_failed", message } });
     }
     expect(ended.status).toBe(verdictOf(nodes.map(({ status }) => status)));
+  });
+});
+
+describe("a node below one that has not ended", () => {
+  const undecided = joinTruthTable().flatMap(({ join, upstreams: [other, second], verdict }) => (second === "open" ? [{ join, other, verdict }] : []));
+
+  it.each(undecided)("and one that is $other, with $join: $verdict", async ({ join, other, verdict }) => {
+    const pair = definePipeline("pair", { onFailure: allSettled() }, (p) => {
+      const ended = other === "open" ? p.add(upstream, { name: "up-0", args: ["stopped"] }) : addUpstream(p, "up-0", other);
+      const deps = [ended, p.add(upstream, { name: "up-1", args: ["stopped"] })];
+      p.add(below, { deps, join, args: () => [[]] });
+    });
+    await using stage = await openStage({ pipelines: [pair] });
+    const run = await stage.controller.startRun(pair);
+    await drive(stage, run, other === "open" ? [] : [other]);
+    await stage.clock.advance(1);
+    const unmet = verdict === "waiting" ? "blocked" : "cancelled";
+    expect(run.graph()[1]).toMatchObject({ status: "running" });
+    expect(run.graph()[2]).toMatchObject({ status: verdict === "ready" ? "succeeded" : unmet });
   });
 });
 

@@ -1,49 +1,54 @@
 import { describe, expect, it } from "vitest";
-import { classOfOutcome, effectiveOutcome, isOutcome, joinTruthTable, JOINS, judgeJoin, OUTCOMES } from "../../src/core/join.ts";
+import { classOfOutcome, effectiveOutcome, isOutcome, JOINS, judgeJoin, OUTCOMES } from "../../src/core/join.ts";
+import { joinTruthTable } from "../../src/core/join-table.ts";
 import type { Join, JoinVerdict } from "../../src/core/join.ts";
 import { TASK_STATUSES } from "../../src/core/status.ts";
 import { TERMINAL } from "../../src/core/transitions.ts";
 
-const COLUMNS = ["succeeded", "failed", "stopped", "cancelled", "skipped", "lost", "open"] as const;
+const COLUMNS = ["succeeded", "failed", "stopped", "cancelled", "skipped", "lost", "empty map", "open"] as const;
 
 /** R ready, w waiting, s ends skipped, F ends by onUpstreamFailure. Row and column in the order of COLUMNS; each pair once. */
 const TABLE: Readonly<Record<Join, readonly string[]>> = {
-  //              succ fail stop canc skip lost open
+  //              succ fail stop canc skip lost empt open
   all_succeeded: [
-    "R    F    F    F    s    F    w",
-    "     F    F    F    F    F    F",
-    "          F    F    F    F    F",
-    "               F    F    F    F",
-    "                    s    F    w",
-    "                         F    F",
-    "                              w",
+    "R    F    F    F    s    F    R    w",
+    "     F    F    F    F    F    F    F",
+    "          F    F    F    F    F    F",
+    "               F    F    F    F    F",
+    "                    s    F    s    w",
+    "                         F    F    F",
+    "                              R    w",
+    "                                   w",
   ],
   none_failed: [
-    "R    F    F    F    R    F    w",
-    "     F    F    F    F    F    F",
-    "          F    F    F    F    F",
-    "               F    F    F    F",
-    "                    R    F    w",
-    "                         F    F",
-    "                              w",
+    "R    F    F    F    R    F    R    w",
+    "     F    F    F    F    F    F    F",
+    "          F    F    F    F    F    F",
+    "               F    F    F    F    F",
+    "                    R    F    R    w",
+    "                         F    F    F",
+    "                              R    w",
+    "                                   w",
   ],
   any_succeeded: [
-    "R    R    R    R    R    R    R",
-    "     F    F    F    F    F    w",
-    "          F    F    F    F    w",
-    "               F    F    F    w",
-    "                    s    F    w",
-    "                         F    w",
-    "                              w",
+    "R    R    R    R    R    R    R    R",
+    "     F    F    F    F    F    R    w",
+    "          F    F    F    F    R    w",
+    "               F    F    F    R    w",
+    "                    s    F    R    w",
+    "                         F    R    w",
+    "                              R    R",
+    "                                   w",
   ],
   all_done: [
-    "R    R    R    R    R    R    w",
-    "     R    R    R    R    R    w",
-    "          R    R    R    R    w",
-    "               R    R    R    w",
-    "                    R    R    w",
-    "                         R    w",
-    "                              w",
+    "R    R    R    R    R    R    R    w",
+    "     R    R    R    R    R    R    w",
+    "          R    R    R    R    R    w",
+    "               R    R    R    R    w",
+    "                    R    R    R    w",
+    "                         R    R    w",
+    "                              R    w",
+    "                                   w",
   ],
 };
 

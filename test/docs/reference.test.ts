@@ -7,6 +7,8 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { EVENT_TYPES, WARNING_CODES } from "../../src/core/events.ts";
 import { FAILURE_KINDS } from "../../src/core/failure.ts";
+import { joinTruthTable } from "../../src/core/join-table.ts";
+import type { JoinVerdict } from "../../src/core/join.ts";
 import { TRIGGERS } from "../../src/core/lifecycle-events.ts";
 import { TASK_STATUSES } from "../../src/core/status.ts";
 import { VERBS, VERB_TABLE } from "../../src/core/verbs.ts";
@@ -63,6 +65,31 @@ describe("the reference pages", () => {
     expect(lines[head]?.split("|").length).toBe(VERBS.length + 3);
   });
 
+  it("joins.md has each join over each pair of upstreams, as the table in core says", () => {
+    const word = (verdict: JoinVerdict): string => {
+      if (typeof verdict === "string") return verdict === "ready" ? "runs" : "waits";
+      return verdict.unmet === "skipped" ? "skipped" : "unmet";
+    };
+    const expected = joinTruthTable().flatMap(({ join: name, upstreams: [first, second], verdict }) =>
+      [...new Set([`${first}, ${second}`, `${second}, ${first}`])].map((pair) => `${name} over ${pair}: ${word(verdict)}`),
+    );
+    const found: string[] = [];
+    for (const [, name = "", block = ""] of pageText("joins").matchAll(/^## `(\w+)`\n\n[^|]*(\|[^#]*)/gm)) {
+      const [head = [], , ...rows] =
+        block
+          .split("\n\n", 1)[0]
+          ?.split("\n")
+          .map((line) =>
+            line
+              .split("|")
+              .map((cell) => cell.trim())
+              .slice(1, -1),
+          ) ?? [];
+      for (const [first = "", ...words] of rows) for (const [index, cell] of words.entries()) found.push(`${name} over ${first}, ${head[index + 1]}: ${cell}`);
+    }
+    expect(found.toSorted()).toEqual(expected.toSorted());
+  });
+
   it("events.md has every event, warning, trigger and failure kind", () => {
     for (const name of [...Object.keys(EVENT_TYPES), ...WARNING_CODES, ...Object.values(TRIGGERS), ...FAILURE_KINDS])
       expect(pageText("events")).toContain(`| \`${name}\` |`);
@@ -83,7 +110,7 @@ describe("tools/generate-reference.ts", () => {
     expect(existsSync(join(folder, "docs"))).toBe(false);
 
     expect((await generate(folder)).exitCode).toBe(0);
-    expect(await generate("--check", folder)).toMatchObject({ exitCode: 0, output: "reference: 3 pages, 0 stale\n" });
+    expect(await generate("--check", folder)).toMatchObject({ exitCode: 0, output: `reference: ${PAGES.length} pages, 0 stale\n` });
 
     await appendFile(join(folder, "docs/reference/errors.md"), "edited by hand\n");
     const stale = await generate("--check", folder);

@@ -1,5 +1,6 @@
 import { errorsPage } from "./errors-page.ts";
 import { eventsPage } from "./events-page.ts";
+import { joinsPage } from "./joins-page.ts";
 import { lifecyclePage } from "./lifecycle-page.ts";
 
 /** Every generated page: its path from the root of the repository, and its text. */
@@ -8,5 +9,6 @@ export function referencePages(): ReadonlyMap<string, string> {
     ["docs/reference/lifecycle.md", lifecyclePage()],
     ["docs/reference/errors.md", errorsPage()],
     ["docs/reference/events.md", eventsPage()],
+    ["docs/reference/joins.md", joinsPage()],
   ]);
 }
