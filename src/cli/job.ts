@@ -72,6 +72,7 @@ function taskJob(handle: TaskHandle<unknown>): Job {
         status,
         total: 1,
         counts: countStatuses([snapshot]),
+        maps: [],
         startedAt: createdAt,
         endedAt: endedAt ?? createdAt,
         attempt,
@@ -103,7 +104,7 @@ function runJob(controller: Controller, handle: RunHandle): Job {
     },
     async ended() {
       const { createdAt, startedAt, endedAt } = await handle.wait({ timeout: "none" });
-      const { runId, name, status, total, counts, firstFailure: chain } = handle.summary();
+      const { runId, name, status, total, counts, maps, firstFailure: chain } = handle.summary();
       return {
         kind: "run",
         id: runId,
@@ -111,6 +112,7 @@ function runJob(controller: Controller, handle: RunHandle): Job {
         status,
         total,
         counts,
+        maps,
         startedAt: startedAt ?? createdAt,
         endedAt: endedAt ?? createdAt,
         attempt: null,

@@ -1,13 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createFailure } from "../../src/core/failure.ts";
-import { NO_TIMES } from "../../src/core/attempt.ts";
 import type { TaskEvent } from "../../src/core/events.ts";
-import type { TaskStatus } from "../../src/core/status.ts";
 import { LiveReporter } from "../../src/cli/output/live-reporter.ts";
 import { Output } from "../../src/cli/output/output.ts";
 import { createPaint } from "../../src/cli/output/paint.ts";
 import type { EndSummary } from "../../src/cli/output/summary.ts";
 import { countStatuses } from "../../src/api/run-summary.ts";
+import { base, began, progress, step } from "./sample-events.ts";
 import { screen } from "./screen.ts";
 import type { Screen } from "./screen.ts";
 
@@ -19,50 +18,6 @@ beforeEach(() => {
 afterEach(() => {
   vi.useRealTimers();
 });
-
-function base(name: string): { taskId: string; eventId: string; pipelineRunId: string; node: string; name: string; at: number } {
-  return { taskId: `id-${name}`, eventId: "", pipelineRunId: "run", node: name, name, at: Date.now() };
-}
-
-function step(name: string, from: TaskStatus, to: TaskStatus): TaskEvent {
-  return {
-    ...base(name),
-    type: "TaskStatusChanged",
-    kind: "transition",
-    from,
-    to,
-    trigger: "t",
-    actor: "a",
-    reason: null,
-    statusVersion: 1,
-    attempt: 1,
-    epoch: 0,
-    commandId: null,
-  };
-}
-
-function began(name: string): TaskEvent {
-  const attempt = {
-    taskId: "",
-    epoch: 0,
-    attempt: 1,
-    executor: null,
-    pid: null,
-    owner: null,
-    startedAt: Date.now(),
-    endedAt: null,
-    durationMs: null,
-    endedAs: null,
-    failure: null,
-    ...NO_TIMES,
-    forced: false,
-  };
-  return { ...base(name), type: "AttemptStarted", attempt };
-}
-
-function progress(name: string, done: number, total: number): TaskEvent {
-  return { ...base(name), type: "ProgressUpdated", progress: { done, total, unit: "rows", message: null, updatedAt: Date.now() } };
-}
 
 function open(at: Screen): LiveReporter {
   return new LiveReporter(new Output(at.stream), {
@@ -95,6 +50,7 @@ const SUMMARY: EndSummary = {
   status: "failed",
   total: 1,
   counts: { ...countStatuses([]), failed: 1 },
+  maps: [],
   startedAt: START,
   endedAt: START + 1_000,
   attempt: null,

@@ -48,6 +48,8 @@ describe("odd names", () => {
       progress: { done: 1, total: 2, unit: "行", message: null, updatedAt: 0 },
       endReason: null,
       rate: new RateMeter(),
+      items: null,
+      map: null,
     }));
     const lines = drawNodes(rows, { width, nowMs: 61_000, paint: createPaint(false) });
     expect(new Set(lines.map((line) => stringWidth(line))).size).toBe(1);

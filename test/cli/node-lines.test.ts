@@ -27,7 +27,20 @@ function row(name: string, total: number, perSecond: number): NodeRow {
   rate.push(done - perSecond, 9_000);
   rate.push(done, 10_000);
   const progress = { done, total, unit: "rows", message: null, updatedAt: 10_000 };
-  return { taskId: name, name, status: "running", attempt: 1, maxAttempts: 3, startedAt: 0, endedAt: null, progress, endReason: null, rate };
+  return {
+    taskId: name,
+    name,
+    status: "running",
+    attempt: 1,
+    maxAttempts: 3,
+    startedAt: 0,
+    endedAt: null,
+    progress,
+    endReason: null,
+    rate,
+    items: null,
+    map: null,
+  };
 }
 
 async function shown(columns: number, rows: readonly NodeRow[]): Promise<readonly string[]> {

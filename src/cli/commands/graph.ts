@@ -46,7 +46,10 @@ async function readGraph(catalogue: Catalogue, name: string, args: readonly unkn
       name,
       aggregation: plan.aggregation,
       edgeCount: plan.graph.edgeCount,
-      nodes: plan.graph.nodes.map((node, index) => ({ ...node, task: plan.nodes[index]?.definition.name ?? node.name })),
+      nodes: plan.graph.nodes.map((node, index) => {
+        const { definition, map } = plan.nodes[index] ?? {};
+        return { ...node, task: definition?.name ?? node.name, ...(map === undefined ? {} : { map }) };
+      }),
     };
   } catch (error) {
     throw error instanceof TaskError ? error : buildFailed(name, args, error);

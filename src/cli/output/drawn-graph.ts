@@ -1,10 +1,13 @@
 import type { NodeSpec } from "../../core/graph.ts";
+import type { FailedItems } from "../../core/map-rules.ts";
 import type { AggregationPolicy } from "../../core/policies/aggregation.ts";
 
 /** A node as it is drawn. */
 export type DrawnNode = NodeSpec & {
   /** The registered name of its task. */
   readonly task: string;
+  /** What a map makes of its items. */
+  readonly map?: { readonly maxParallel: number | null; readonly failedItems: FailedItems };
 };
 
 /** A pipeline's graph as it is drawn; each node comes after those it depends on. */
@@ -15,7 +18,18 @@ export interface DrawnGraph {
   readonly nodes: readonly DrawnNode[];
 }
 
-/** What a node is called: its name, and its task's where that is another. */
-export function nodeLabel({ name, task }: DrawnNode): string {
-  return name === task ? name : `${name} (${task})`;
+/** What a node is called: its name, and its task's where that is another. A map is marked as one: `enrich[…]`. */
+export function nodeLabel({ name, task, kind }: DrawnNode): string {
+  const called = kind === "map" ? `${name}[…]` : name;
+  return name === task ? called : `${called} (${task})`;
+}
+
+/** What there is to say of a map beside its name; empty of any other node. */
+export function mapDetails({ map }: DrawnNode): readonly string[] {
+  if (map === undefined) return [];
+  return [
+    "map",
+    ...(map.maxParallel === null ? [] : [`max ${map.maxParallel} at once`]),
+    ...(map.failedItems === "fail" ? [] : [`${map.failedItems} failed items`]),
+  ];
 }

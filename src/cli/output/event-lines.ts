@@ -4,6 +4,7 @@ import type { TaskStatus } from "../../core/status.ts";
 import { isTerminal } from "../../core/transitions.ts";
 import { unreachable } from "../../core/unreachable.ts";
 import { formatProgress, formatRate, shareOf } from "./amounts.ts";
+import { tellCounts } from "./counts.ts";
 import { cleanLine, cleanText } from "./clean-text.ts";
 import type { Paint } from "./paint.ts";
 import type { NodeRow } from "./run-board.ts";
@@ -92,5 +93,7 @@ function progressText(row: NodeRow | undefined): string {
   const share = shareOf(row.progress);
   const percent = share === null ? "" : `${Math.floor(share * 100)} %`;
   const message = row.progress.message === null ? "" : cleanLine(row.progress.message, 200);
-  return [percent, formatProgress(row.progress), formatRate(row.rate.perSecond()), message].filter((part) => part !== "").join("  ");
+  const { items } = row;
+  const tally = items === null ? "" : tellCounts((status) => items.counts.get(status) ?? 0);
+  return [percent, formatProgress(row.progress), formatRate(row.rate.perSecond()), tally, message].filter((part) => part !== "").join("  ");
 }

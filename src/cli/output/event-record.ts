@@ -32,9 +32,9 @@ export function eventRecord(event: TaskEvent): JsonRecord {
 
 /** The last object: how it ended. */
 export function summaryRecord(summary: EndSummary): JsonRecord {
-  const { kind, id, name, status, total, counts, startedAt, endedAt, firstFailure, exitCode } = summary;
+  const { kind, id, name, status, total, counts, maps, startedAt, endedAt, firstFailure, exitCode } = summary;
   const times = { startedAt: iso(startedAt), endedAt: iso(endedAt), durationMs: Math.max(0, endedAt - startedAt) };
-  if (kind === "run") return { type: "RunSummary", runId: id, name, status, total, counts, ...times, firstFailure, exitCode };
+  if (kind === "run") return { type: "RunSummary", runId: id, name, status, total, counts, maps, ...times, firstFailure, exitCode };
   const { attempt, maxAttempts, outcome } = summary;
   return {
     type: "TaskSummary",

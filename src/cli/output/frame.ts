@@ -1,7 +1,6 @@
 import { formatDuration } from "../../core/duration.ts";
 import { TASK_STATUSES } from "../../core/status.ts";
-import type { TaskStatus } from "../../core/status.ts";
-import { formatCounts } from "./counts.ts";
+import { formatCounts, tellCounts } from "./counts.ts";
 import { drawNodes } from "./node-lines.ts";
 import type { DrawOptions } from "./node-lines.ts";
 import type { RunBoard } from "./run-board.ts";
@@ -30,10 +29,6 @@ export function drawFrame(board: RunBoard, options: FrameOptions): readonly stri
   return [...drawNodes(rows, options), paint("dim", fit(`… ${board.size - rows.length} more: ${rest}`, width).trimEnd()), total];
 }
 
-/** What is told of all: what goes on, and what has gone wrong. */
-const TOLD: readonly TaskStatus[] = ["running", "stopping", "pausing", "paused", "retry_wait", "failed", "lost"];
-
 function totals(board: RunBoard): string {
-  const present = TOLD.filter((status) => board.count(status) > 0);
-  return [`${board.ended}/${board.size} ended`, ...present.map((status) => `${board.count(status)} ${status}`)].join(" · ");
+  return [`${board.ended}/${board.size} ended`, tellCounts((status) => board.count(status))].filter((part) => part !== "").join(" · ");
 }

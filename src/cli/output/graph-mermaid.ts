@@ -1,12 +1,18 @@
-import { nodeLabel } from "./drawn-graph.ts";
-import type { DrawnGraph } from "./drawn-graph.ts";
+import { mapDetails, nodeLabel } from "./drawn-graph.ts";
+import type { DrawnGraph, DrawnNode } from "./drawn-graph.ts";
 
 /** The graph as a Mermaid flowchart. */
 export function drawMermaid({ name, nodes }: DrawnGraph): string {
   const ids = new Map(nodes.map((node, index) => [node.name, `n${index}`]));
-  const boxes = nodes.map((node, index) => `  n${index}["${escape(nodeLabel(node))}"]`);
+  const boxes = nodes.map((node, index) => `  n${index}${box(node)}`);
   const arrows = nodes.flatMap((node, index) => node.deps.map((dep) => `  ${ids.get(dep) ?? ""} --> n${index}`));
   return ["---", `title: ${JSON.stringify(name)}`, "---", "flowchart TD", ...boxes, ...arrows, ""].join("\n");
+}
+
+/** A map has a box with double sides, as what is done many times. */
+function box(node: DrawnNode): string {
+  const label = escape([nodeLabel(node), ...mapDetails(node).slice(1)].join(", "));
+  return node.kind === "map" ? `[["${label}"]]` : `["${label}"]`;
 }
 
 /** Mermaid reads HTML, Markdown and its own syntax inside quotes: all but letters, digits, marks and a few harmless signs goes as a code. */

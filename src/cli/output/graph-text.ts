@@ -1,5 +1,5 @@
 import { cleanLine } from "./clean-text.ts";
-import { nodeLabel } from "./drawn-graph.ts";
+import { mapDetails, nodeLabel } from "./drawn-graph.ts";
 import type { DrawnGraph, DrawnNode } from "./drawn-graph.ts";
 import { fit, widthOf } from "./table.ts";
 
@@ -27,11 +27,13 @@ export function drawGraphText(graph: DrawnGraph, width: number | undefined): str
   return [title, ...lines].map((line) => `${width === undefined ? line : fit(line, width).trimEnd()}\n`).join("");
 }
 
-function details({ deps, join, hasCondition }: DrawnNode): string {
+function details(node: DrawnNode): string {
+  const { deps, join, hasCondition } = node;
   const parts = [
     ...(deps.length === 0 ? [] : [`← ${deps.map((dep) => cleanLine(dep)).join(", ")}`]),
     ...(join === "all_succeeded" ? [] : [`join ${join}`]),
     ...(hasCondition === true ? ["when …"] : []),
+    ...mapDetails(node),
   ];
   return parts.join("  ");
 }

@@ -5,9 +5,9 @@ import { STALL_MS, stallLine } from "../../core/stall-line.ts";
 import type { TaskSnapshot } from "../../core/snapshot.ts";
 import type { OutputStream } from "../host.ts";
 import { cleanText } from "./clean-text.ts";
-import { eventLines } from "./event-lines.ts";
 import type { LineOptions } from "./event-lines.ts";
 import { drawFrame } from "./frame.ts";
+import { tellEvent } from "./item-lines.ts";
 import type { Diversion, Output } from "./output.ts";
 import type { Reporter } from "./reporter.ts";
 import { RunBoard } from "./run-board.ts";
@@ -71,7 +71,7 @@ export class LiveReporter implements Reporter {
     this.#isDirty = true;
     if (event.type === "TaskWarning" && event.code === "loop_stalled") this.#announced(event);
     const isInTheRows = event.type === "TaskStatusChanged" || event.type === "ProgressUpdated" || event.type === "PipelineRunStatusChanged";
-    if (!isInTheRows || (this.#options.verbose && event.type === "TaskStatusChanged")) this.#keep(eventLines(event, row, this.#options));
+    if (!isInTheRows || (this.#options.verbose && event.type === "TaskStatusChanged")) this.#keep(tellEvent(event, row, this.#options));
   }
 
   describe(snapshot: TaskSnapshot): void {

@@ -10,6 +10,8 @@ export interface NodeForm {
   readonly amount: AmountForm | "none";
   readonly rate: "full" | "short" | "none";
   readonly eta: boolean;
+  /** How the items of a map stand. */
+  readonly tally: boolean;
   /** `short`: only from the second attempt on. */
   readonly attempt: "full" | "short" | "none";
   readonly elapsed: boolean;
@@ -27,6 +29,7 @@ const FULL: NodeForm = {
   amount: "full",
   rate: "full",
   eta: true,
+  tally: true,
   attempt: "full",
   elapsed: true,
 };
@@ -46,6 +49,7 @@ const STEPS: readonly Partial<NodeForm>[] = [
   { name: 10 },
   { eta: false },
   { amount: "none" },
+  { tally: false },
   { name: 8 },
   { status: "none" },
   { elapsed: false },

@@ -1,7 +1,10 @@
 import { formatDuration } from "../../core/duration.ts";
+import type { Progress } from "../../core/progress.ts";
 import { isTerminal } from "../../core/transitions.ts";
 import { formatProgress, formatRate, shareOf } from "./amounts.ts";
+import type { AmountForm } from "./amounts.ts";
 import { cleanLine } from "./clean-text.ts";
+import { tellCounts } from "./counts.ts";
 import { chooseForm, LONGEST_BAR, LONGEST_NAME } from "./node-form.ts";
 import type { NodeForm } from "./node-form.ts";
 import type { Paint } from "./paint.ts";
@@ -80,10 +83,15 @@ function columnsOf(rows: readonly NodeRow[], form: NodeForm, nowMs: number): rea
     column(
       "right",
       () => null,
-      (row) => (amount === "none" ? "" : formatProgress(row.progress, amount)),
+      (row) => (amount === "none" ? "" : amountOf(row, row.progress, amount)),
       0,
       // So wide from the beginning as it will be in the end: the columns do not jump.
-      (row) => (amount === "none" ? "" : formatProgress(row.progress && { ...row.progress, done: row.progress.total ?? row.progress.done }, amount)),
+      (row) => (amount === "none" ? "" : amountOf(row, row.progress && { ...row.progress, done: row.progress.total ?? row.progress.done }, amount)),
+    ),
+    column(
+      "left",
+      () => null,
+      (row) => (form.tally ? tally(row) : ""),
     ),
     column(
       "right",
@@ -108,6 +116,18 @@ function columnsOf(rows: readonly NodeRow[], form: NodeForm, nowMs: number): rea
     ),
   ];
   return columns.filter(({ width }) => width > 0);
+}
+
+/** A map's are items, and stand beside the counts of them: they need no unit. */
+function amountOf({ items }: NodeRow, progress: Progress | null, form: AmountForm): string {
+  if (items === null || progress === null || form === "percent") return formatProgress(progress, form);
+  return formatProgress({ ...progress, unit: null }, form === "short" ? "full" : form);
+}
+
+/** `· 8 running · 2 failed`: of the items of a map. */
+function tally({ items }: NodeRow): string {
+  const told = items === null ? "" : tellCounts((status) => items.counts.get(status) ?? 0);
+  return told === "" ? "" : `· ${told}`;
 }
 
 function bar(row: NodeRow, width: number): string {

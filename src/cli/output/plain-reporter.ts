@@ -1,7 +1,7 @@
 import { formatDuration } from "../../core/duration.ts";
 import type { TaskEvent } from "../../core/events.ts";
-import { eventLines } from "./event-lines.ts";
 import type { LineOptions } from "./event-lines.ts";
+import { tellEvent } from "./item-lines.ts";
 import type { Output } from "./output.ts";
 import type { Reporter } from "./reporter.ts";
 import { RunBoard } from "./run-board.ts";
@@ -30,7 +30,7 @@ export function createPlainReporter(
       const row = board.apply(event);
       if (options.quiet || !isDue(event)) return;
       const since = formatDuration(Math.max(0, event.at - options.startedAtMs)).padStart(8);
-      for (const line of eventLines(event, row, options)) stdout.line(`${since}  ${line}`);
+      for (const line of tellEvent(event, row, options)) stdout.line(`${since}  ${line}`);
     },
     describe(snapshot) {
       board.describe(snapshot);

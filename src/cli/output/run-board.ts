@@ -6,6 +6,13 @@ import { isTerminal } from "../../core/transitions.ts";
 import { RateMeter } from "./rate-meter.ts";
 import { STATUS_LOOKS } from "./status-look.ts";
 
+/** The items of a map, which are counted and not shown one by one. */
+export interface ItemTally {
+  readonly counts: Map<TaskStatus, number>;
+  /** So many failures of items were told in a line of their own. */
+  failuresTold: number;
+}
+
 /** What is shown of one node. Instants are epoch milliseconds. */
 export interface NodeRow {
   readonly taskId: string;
@@ -21,11 +28,18 @@ export interface NodeRow {
   /** Why it has ended as it did, where only the stored task says so. */
   endReason: string | null;
   readonly rate: RateMeter;
+  /** Of a map that has begun; `null`: it is none. */
+  items: ItemTally | null;
+  /** The map that it is an item of; such a row is counted there, and is none of the board's. */
+  readonly map: NodeRow | null;
 }
 
 /** What is known of a run's nodes, or of one task, from its events alone. Each event costs the same, however many nodes there are. */
 export class RunBoard {
   readonly #rows = new Map<string, NodeRow>();
+  readonly #items = new Map<string, NodeRow>();
+  /** By name. */
+  readonly #maps = new Map<string, NodeRow>();
   /** By rank, so that what matters is found without looking at all. */
   readonly #ranks: readonly Set<NodeRow>[] = Array.from({ length: RANKS }, () => new Set<NodeRow>());
   readonly #counts = new Map<TaskStatus, number>();
@@ -58,13 +72,14 @@ export class RunBoard {
   /** Takes an event in; the row that it is about. */
   apply(event: TaskEvent): NodeRow | undefined {
     if (event.type === "PipelineRunStatusChanged") return undefined;
-    const row = this.#rows.get(event.taskId) ?? this.#add(event.taskId, event.node ?? event.name, event.type === "TaskStatusChanged" ? event.from : "pending");
+    const row = this.#find(event.taskId) ?? this.#add(event.taskId, event.node ?? event.name, event.type === "TaskStatusChanged" ? event.from : "pending");
     if (event.type === "TaskStatusChanged") this.#step(row, event.to, event.at);
     if (event.type === "AttemptStarted") {
       row.attempt = event.attempt.attempt;
       row.startedAt ??= event.attempt.startedAt;
       row.progress = null;
       row.rate.reset();
+      if (event.attempt.executor === MAP) this.#isMap(row);
     }
     if (event.type === "ProgressUpdated") {
       row.progress = event.progress;
@@ -75,7 +90,8 @@ export class RunBoard {
 
   /** Adds what only the stored task says. */
   describe(snapshot: TaskSnapshot): void {
-    const row = this.#rows.get(snapshot.taskId) ?? this.#add(snapshot.taskId, snapshot.node ?? snapshot.name, snapshot.status);
+    const row = this.#find(snapshot.taskId) ?? this.#add(snapshot.taskId, snapshot.node ?? snapshot.name, snapshot.status);
+    if (snapshot.executor === MAP) this.#isMap(row);
     row.maxAttempts = snapshot.maxAttempts;
     row.endReason = snapshot.failure?.message ?? null;
   }
@@ -93,7 +109,23 @@ export class RunBoard {
     return chosen;
   }
 
+  #find(taskId: string): NodeRow | undefined {
+    return this.#rows.get(taskId) ?? this.#items.get(taskId);
+  }
+
+  #isMap(row: NodeRow): void {
+    row.items ??= { counts: new Map(), failuresTold: 0 };
+    this.#maps.set(row.name, row);
+  }
+
+  /** The node named by an item: no other node may be called like one. */
+  #mapOf(name: string): NodeRow | null {
+    const bracket = this.#maps.size === 0 ? -1 : name.lastIndexOf("[");
+    return bracket < 0 ? null : (this.#maps.get(name.slice(0, bracket)) ?? null);
+  }
+
   #add(taskId: string, name: string, status: TaskStatus): NodeRow {
+    const map = this.#mapOf(name);
     const row: NodeRow = {
       taskId,
       name,
@@ -105,24 +137,34 @@ export class RunBoard {
       progress: null,
       endReason: null,
       rate: new RateMeter(),
+      items: null,
+      map,
     };
-    this.#rows.set(taskId, row);
+    (map === null ? this.#rows : this.#items).set(taskId, row);
     this.#enter(row, status);
     return row;
   }
 
   #step(row: NodeRow, to: TaskStatus, atMs: number): void {
-    this.#ranks[STATUS_LOOKS[row.status].rank]?.delete(row);
-    this.#counts.set(row.status, this.count(row.status) - 1);
+    const counts = this.#countsOf(row);
+    counts.set(row.status, (counts.get(row.status) ?? 0) - 1);
+    if (row.map === null) this.#ranks[STATUS_LOOKS[row.status].rank]?.delete(row);
     row.endedAt = isTerminal(to) ? atMs : null;
     this.#enter(row, to);
   }
 
   #enter(row: NodeRow, status: TaskStatus): void {
+    const counts = this.#countsOf(row);
     row.status = status;
-    this.#ranks[STATUS_LOOKS[status].rank]?.add(row);
-    this.#counts.set(status, this.count(status) + 1);
+    counts.set(status, (counts.get(status) ?? 0) + 1);
+    if (row.map === null) this.#ranks[STATUS_LOOKS[status].rank]?.add(row);
+  }
+
+  #countsOf(row: NodeRow): Map<TaskStatus, number> {
+    return row.map?.items?.counts ?? this.#counts;
   }
 }
 
+/** The kind of carrier of a node that is a map. */
+const MAP = "map";
 const RANKS = 1 + Math.max(...Object.values(STATUS_LOOKS).map((look) => look.rank));

@@ -1,4 +1,4 @@
-import type { FailureChain } from "../../api/run-summary.ts";
+import type { FailureChain, MapSummary } from "../../api/run-summary.ts";
 import { formatDuration } from "../../core/duration.ts";
 import type { StatusCounts } from "../../core/ports/store.ts";
 import type { RunStatus, TaskStatus } from "../../core/status.ts";
@@ -17,6 +17,8 @@ export interface EndSummary {
   readonly status: RunStatus | TaskStatus;
   readonly total: number;
   readonly counts: StatusCounts;
+  /** The maps of a run, with their items. */
+  readonly maps: readonly MapSummary[];
   readonly startedAt: number;
   readonly endedAt: number;
   readonly attempt: number | null;
@@ -47,8 +49,13 @@ export function drawSummary(summary: EndSummary, options: SummaryOptions): reado
   return [
     ...drawFailure(summary.firstFailure, options),
     ...resultLines(summary),
+    ...summary.maps.map((map) => `map ${cleanLine(map.node)} ${options.paint(styleOf(map.status), map.status)}: ${itemText(map)}`),
     `${kind} ${cleanLine(name)} (${id.slice(0, 8)}) ${verdict} in ${took}: ${formatCounts((each) => counts[each])}`,
   ];
+}
+
+function itemText({ total, counts }: MapSummary): string {
+  return total === 0 ? "no items" : `${total} ${total === 1 ? "item" : "items"}: ${formatCounts((status) => counts[status])}`;
 }
 
 function resultLines({ kind, status, outcome, outcomeMissing }: EndSummary): readonly string[] {
