@@ -47,6 +47,12 @@ const NOT_INHERITED = /^--?(inspect|debug|test|watch|e$|eval|p$|pe$|print|i$|int
 /** Their value is the next word, whatever it looks like. */
 const WITH_A_VALUE = new Set(["-e", "--eval", "-p", "--print", "-pe"]);
 
+/** What the options that are objects have inside. */
+export const CARRIER_KEYS = {
+  threads: ["keep", "maxTasks", "resourceLimits"],
+  processes: ["standby", "reuse", "maxTasks", "execArgv"],
+} as const satisfies { readonly threads: readonly (keyof ThreadOptions)[]; readonly processes: readonly (keyof ProcessOptions)[] };
+
 /** Checks the options; nothing is clamped. */
 export function readCarrierOptions({
   executor = "async",
@@ -63,7 +69,7 @@ function readThreads(value: unknown): CarrierSettings["thread"] {
     keep = Math.min(MOST_KEPT_BY_DEFAULT, availableParallelism()),
     maxTasks = DEFAULT_MAX_TASKS,
     resourceLimits,
-  } = checkOptions(value, ["keep", "maxTasks", "resourceLimits"], "threads");
+  } = checkOptions(value, CARRIER_KEYS.threads, "threads", { resourceLimits: LIMITS });
   return {
     keep: checkInteger(keep, "threads.keep", 0),
     maxTasks: checkInteger(maxTasks, "threads.maxTasks", 1),
@@ -81,7 +87,7 @@ function readLimits(value: unknown): ResourceLimits {
 }
 
 function readProcesses(value: unknown): CarrierSettings["process"] {
-  const { standby = 1, reuse = false, maxTasks = DEFAULT_MAX_TASKS, execArgv } = checkOptions(value, ["standby", "reuse", "maxTasks", "execArgv"], "processes");
+  const { standby = 1, reuse = false, maxTasks = DEFAULT_MAX_TASKS, execArgv } = checkOptions(value, CARRIER_KEYS.processes, "processes");
   return {
     standby: checkInteger(standby, "processes.standby", 0),
     reuse: checkBoolean(reuse, "processes.reuse"),

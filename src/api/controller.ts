@@ -3,7 +3,7 @@ import type { AttemptRecord } from "../core/attempt.ts";
 import type { TaskEvent, TaskStatusChanged } from "../core/events.ts";
 import { parseDuration } from "../core/duration.ts";
 import type { Duration } from "../core/duration.ts";
-import { resolveConcurrencyPolicy } from "../core/policies/concurrency.ts";
+import { CONCURRENCY_KEYS, resolveConcurrencyPolicy } from "../core/policies/concurrency.ts";
 import type { Page, StatusCounts, TaskQuery } from "../core/ports/store.ts";
 import { quietLogger } from "../core/ports/logger.ts";
 import { DEFAULTS } from "../core/policies/timeout.ts";
@@ -14,10 +14,10 @@ import { Engine } from "../runtime/engine.ts";
 import type { Health, Orphan } from "../runtime/health.ts";
 import { systemClock } from "../runtime/system-clock.ts";
 import { memoryStore } from "../stores/memory/store.ts";
-import { readCarrierOptions } from "./carrier-options.ts";
+import { CARRIER_KEYS, readCarrierOptions } from "./carrier-options.ts";
 import { checkInput } from "./check-input.ts";
 import { checkPorts } from "./check-ports.ts";
-import { readEventOptions, readFolder, readLoopWatch, refuseInCarrier, readPriority } from "./options.ts";
+import { LOOP_WATCH_KEYS, readEventOptions, readFolder, readLoopWatch, refuseInCarrier, readPriority } from "./options.ts";
 import type {
   Asking,
   ControllerOptions,
@@ -39,7 +39,7 @@ import { readQuery } from "./query.ts";
 import { Registry } from "./registry.ts";
 import { RunHandle } from "./run-handle.ts";
 import { storableOverrides } from "./storable-overrides.ts";
-import { resolveTask } from "./task.ts";
+import { POLICY_KEYS, resolveTask } from "./task.ts";
 import type { ArgsThen, Task } from "./task.ts";
 import { TaskControls } from "./task-controls.ts";
 import { TaskHandle } from "./task-handle.ts";
@@ -84,7 +84,7 @@ export class Controller {
    */
   static async open(options: ControllerOptions = {}): Promise<Controller> {
     refuseInCarrier("Controller.open");
-    const given = checkOptions(options, OPEN_KEYS, "Controller.open");
+    const given = checkOptions(options, OPEN_KEYS, "Controller.open", { concurrency: CONCURRENCY_KEYS, watchLoop: LOOP_WATCH_KEYS, ...CARRIER_KEYS });
     checkPorts(given);
     const { artifacts, executor, threads, processes, executors } = given;
     const registry = new Registry(options.tasks, options.pipelines);
@@ -115,16 +115,15 @@ export class Controller {
    * Puts a registered task into the queue; resolves once it is stored.
    * @throws UnknownName, InvalidArguments, ConfigurationError (also for arguments that cannot be stored)
    */
-  submit(name: string, args?: readonly unknown[], options?: SubmitOptions): Promise<TaskHandle<unknown>>;
-  submit<Args extends readonly unknown[], Result>(
-    task: Task<string, Args, Result>,
+  async submit<Args extends readonly unknown[], Result>(
+    asked: string | Task<string, Args, Result>,
     ...rest: ArgsThen<NoInfer<Args>, SubmitOptions>
-  ): Promise<TaskHandle<Result>>;
-  async submit(asked: string | Task<string, never, unknown>, args: readonly unknown[] = [], options: SubmitOptions = {}): Promise<TaskHandle<unknown>> {
+  ): Promise<TaskHandle<Result>> {
+    const [args = [], options = {}] = rest;
     const task = this.#registry.task(asked);
     // Now, before anything is waited for: the caller's objects are the caller's again.
     const owned = ownArgs(args, task.name);
-    const { priority, retry, timeout, tags } = checkOptions(options, SUBMIT_KEYS, "submit");
+    const { priority, retry, timeout, tags } = checkOptions(options, SUBMIT_KEYS, "submit", POLICY_KEYS);
     // Checked once, when it was registered; again only where something is put in the place of its own options.
     const isAsDefined = retry === undefined && timeout === undefined && tags === undefined;
     const definition = isAsDefined ? this.#registry.definition(task.name, null) : resolveTask(task, { retry, timeout, tags });
@@ -141,9 +140,11 @@ export class Controller {
    * Builds a registered pipeline with these parameters and starts the run; resolves once it is stored.
    * @throws UnknownName, InvalidArguments, CircularDependency, ConfigurationError: before anything is stored
    */
-  startRun(name: string, params?: readonly unknown[], options?: RunOptions): Promise<RunHandle>;
-  startRun<Params extends readonly unknown[]>(pipeline: Pipeline<string, Params>, ...rest: ArgsThen<NoInfer<Params>, RunOptions>): Promise<RunHandle>;
-  async startRun(asked: string | Pipeline<string, never>, params: readonly unknown[] = [], options: RunOptions = {}): Promise<RunHandle> {
+  async startRun<Params extends readonly unknown[]>(
+    asked: string | Pipeline<string, Params>,
+    ...rest: ArgsThen<NoInfer<Params>, RunOptions>
+  ): Promise<RunHandle> {
+    const [params = [], options = {}] = rest;
     const pipeline = this.#registry.pipeline(asked);
     const { priority } = checkOptions(options, ["priority"], "startRun");
     const checked = await checkInput(pipeline.name, pipeline.options.input, ownArgs(params, pipeline.name, "params"));

@@ -15,7 +15,7 @@ import type { Logger } from "../core/ports/logger.ts";
 import type { TaskStore } from "../core/ports/store.ts";
 import { STALL_MS } from "../core/stall-line.ts";
 import type { TaskStatus } from "../core/status.ts";
-import { parseTaskStatus, TASK_STATUSES } from "../core/status.ts";
+import { parseTaskStatus, STATUS_ALIASES, TASK_STATUSES } from "../core/status.ts";
 import type { Verb } from "../core/verbs.ts";
 import type { VerbOptions } from "../runtime/control.ts";
 import { inCarrier } from "../runtime/executors/carrier-flag.ts";
@@ -219,13 +219,16 @@ export function readPriority(value: unknown, name: string, otherwise: number): n
 /** Reads a status, old names included. */
 export function readStatus(value: unknown, name: string): TaskStatus {
   const status = typeof value === "string" ? parseTaskStatus(value) : undefined;
-  return status ?? checkOneOf(value, TASK_STATUSES, name);
+  return status ?? checkOneOf(value, TASK_STATUSES, name, STATUS_ALIASES);
 }
+
+/** The options of `watchLoop`. */
+export const LOOP_WATCH_KEYS = ["after", "announce"] as const;
 
 /** Reads `watchLoop`; `null`: off. */
 export function readLoopWatch(value: unknown): { readonly afterMs: number; readonly announce: boolean } | null {
   if (value === false) return null;
-  const { after = STALL_MS, announce = false } = checkOptions(value === true ? {} : value, ["after", "announce"], "watchLoop");
+  const { after = STALL_MS, announce = false } = checkOptions(value === true ? {} : value, LOOP_WATCH_KEYS, "watchLoop");
   return { afterMs: parsePositiveDuration(after, "watchLoop.after"), announce: checkBoolean(announce, "watchLoop.announce") };
 }
 

@@ -13,7 +13,7 @@ import type { MapPlan, NodePlan, RunPlan, UpstreamReader } from "../runtime/run-
 import { ownArgs } from "./own-args.ts";
 import { value } from "./pipeline.ts";
 import type { MapResult, Pipeline, PipelineBuilder, PipelineNode } from "./pipeline.ts";
-import { resolveTask } from "./task.ts";
+import { POLICY_KEYS, resolveTask } from "./task.ts";
 import type { AnyTask, Task } from "./task.ts";
 
 const COMMON_KEYS = ["name", "deps", "join", "when", "onUpstreamFailure", "retry", "timeout"] as const;
@@ -44,7 +44,7 @@ class Builder implements PipelineBuilder {
 
   add<Args extends readonly unknown[], Result, Name extends string>(task: Task<string, Args, Result>, ...rest: readonly unknown[]): PipelineNode<Name, Result> {
     this.#checkCall(task, "p.add");
-    const options = checkOptions(rest[0], NODE_KEYS, `node of task "${task.name}"`);
+    const options = checkOptions(rest[0], NODE_KEYS, `node of task "${task.name}"`, POLICY_KEYS);
     return this.#declare(task, options, (label) => ({ args: readArgs(options.args, label) }));
   }
 
@@ -53,7 +53,7 @@ class Builder implements PipelineBuilder {
     ...rest: readonly unknown[]
   ): PipelineNode<Name, MapResult<Result, F>> {
     this.#checkCall(task, "p.map");
-    const options = checkOptions(rest[0], MAP_KEYS, `map of task "${task.name}"`);
+    const options = checkOptions(rest[0], MAP_KEYS, `map of task "${task.name}"`, POLICY_KEYS);
     return this.#declare(task, options, (label) => ({
       args: readItems(options.items, label),
       map: {

@@ -18,7 +18,7 @@ import { checkInput } from "./check-input.ts";
 import { checkPorts } from "./check-ports.ts";
 import { readFolder, readLoopWatch, refuseInCarrier } from "./options.ts";
 import { ownArgs } from "./own-args.ts";
-import { resolveTask } from "./task.ts";
+import { POLICY_KEYS, resolveTask } from "./task.ts";
 import type { ArgsThen, Task } from "./task.ts";
 import { TaskControls } from "./task-controls.ts";
 import { TaskHandle } from "./task-handle.ts";
@@ -51,7 +51,7 @@ export async function runTask<Args extends readonly unknown[], Result>(
 ): Promise<TaskHandle<Result>> {
   refuseInCarrier("runTask");
   const [args = [], options = {}] = rest;
-  const { retry, timeout, artifacts, ...ports } = checkOptions(options, ["retry", "timeout", "clock", "logger", "random", "artifacts"], "runTask");
+  const { retry, timeout, artifacts, ...ports } = checkOptions(options, ["retry", "timeout", "clock", "logger", "random", "artifacts"], "runTask", POLICY_KEYS);
   checkPorts(ports);
   const definition = resolveTask(task, { retry, timeout });
   const checked = await checkInput(task.name, task.options.input, ownArgs(args, task.name));

@@ -3,9 +3,9 @@ import { ConfigurationError } from "../core/errors.ts";
 import { checkName } from "../core/graph-names.ts";
 import { checkOneOf, checkOptions, isList } from "../core/options.ts";
 import type { RetryPolicy } from "../core/policies/retry.ts";
-import { resolveRetryPolicy } from "../core/policies/retry.ts";
+import { resolveRetryPolicy, RETRY_KEYS } from "../core/policies/retry.ts";
 import type { TimeoutPolicy } from "../core/policies/timeout.ts";
-import { resolveTimeoutPolicy } from "../core/policies/timeout.ts";
+import { resolveTimeoutPolicy, TIMEOUT_KEYS } from "../core/policies/timeout.ts";
 import type { TaskContext } from "../core/ports/task-context.ts";
 import type { TaskDefinition } from "../runtime/task-definition.ts";
 import { checkSchema } from "./check-input.ts";
@@ -62,6 +62,9 @@ export type ArgsThen<Args extends readonly unknown[], Options> = [] extends Args
 
 const KEYS = ["name", "executor", "module", "retry", "timeout", "tags", "input"] as const;
 
+/** The options of the policies of a task, wherever they can be given. */
+export const POLICY_KEYS = { retry: RETRY_KEYS, timeout: TIMEOUT_KEYS } as const;
+
 /**
  * Defines a task. The context comes first, the arguments after it; their types flow on to `submit`, `add`
  * and `result`. With an `input` schema they have the types that the schema gives out.
@@ -82,7 +85,7 @@ export function task<const Name extends string, Args extends readonly unknown[],
   if (typeof options !== "object" || options === null) {
     throw new ConfigurationError(`the first argument of task() must be its options, such as { name: "extract" }; found ${describeValue(options)}.`);
   }
-  const { name, input } = checkOptions(options, KEYS, typeof options.name === "string" ? `task ${describeValue(options.name)}` : "task");
+  const { name, input } = checkOptions(options, KEYS, typeof options.name === "string" ? `task ${describeValue(options.name)}` : "task", POLICY_KEYS);
   checkName(name, "a task's name");
   checkSchema(input, `task "${options.name}": input`);
   if (typeof run !== "function")

@@ -1,7 +1,7 @@
 import { describeValue } from "./describe-value.ts";
 import { ConfigurationError } from "./errors.ts";
 
-/** A length of time: milliseconds as a number, or text with its unit (`"500ms"`, `"1.5s"`, `"5m"`, `"2h"`, `"1d"`). */
+/** A length of time: milliseconds as a number, or text with its unit (`"500ms"`, `"1.5s"`, `"5 m"`, `"2h"`, `"1d"`). */
 export type Duration = number | `${number}${"ms" | "s" | "m" | "h" | "d"}`;
 
 const SECOND_MS = 1_000;
@@ -19,7 +19,7 @@ const UNIT_MS: ReadonlyMap<string, number> = new Map([
 
 /**
  * Reads a duration.
- * @param value a number ≥ 0 or text such as `"30s"`; decimals only, no sign, no exponent, no spaces
+ * @param value a number ≥ 0 or text such as `"30s"`; decimals only, no sign, no exponent; spaces before the unit (`"30 s"`) do not matter
  * @param name how the option is called in messages, e.g. `timeout.attempt`
  * @returns milliseconds, ≥ 0 and at most `Number.MAX_SAFE_INTEGER`; a fraction is kept
  * @throws ConfigurationError for anything else
@@ -48,7 +48,7 @@ export function parsePositiveDuration(value: unknown, name: string): number {
 }
 
 function parseText(text: string): number | undefined {
-  const [, amountText, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text) ?? [];
+  const [, amountText, unit] = /^(\d+(?:\.\d+)?) *(ms|s|m|h|d)$/.exec(text) ?? [];
   const unitMs = UNIT_MS.get(unit ?? "");
   if (amountText === undefined || unitMs === undefined) return undefined;
   const amount = Number(amountText);

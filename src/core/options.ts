@@ -10,15 +10,33 @@ export type Options<Key extends string> = Readonly<Partial<Record<Key, unknown>>
  * The answer is a copy of the own properties and has no prototype, so whatever was put on
  * `Object.prototype` is not taken for an option.
  * @param name how the option is called in messages, e.g. `retry`
- * @throws ConfigurationError for another type, or an unknown key (the nearest known one is shown)
+ * @param inside the options of those options that are objects themselves: one that stands a level too high is shown its place
+ * @throws ConfigurationError for another type, or an unknown key (its place or the nearest known one is shown)
  */
-export function checkOptions<const Key extends string>(value: unknown, allowedKeys: readonly Key[], name: string): Options<Key> {
+export function checkOptions<const Key extends string>(
+  value: unknown,
+  allowedKeys: readonly Key[],
+  name: string,
+  inside?: Readonly<Partial<Record<Key, readonly string[]>>>,
+): Options<Key> {
   const options: Record<string, unknown> = readPlainObject(value, name);
   const known: readonly string[] = allowedKeys;
   const unknown = Object.keys(options).find((key) => !known.includes(key));
   if (unknown === undefined) return options as Options<Key>;
-  const near = nearestNames(unknown, allowedKeys, 1).map((key) => ` Did you mean "${key}"?`);
-  throw new ConfigurationError(`${name} has no option ${describeValue(unknown)}.${near.join("")} Known: ${allowedKeys.join(", ")}.`);
+  const hint = placeHint(unknown, inside ?? {}) || nearHint(unknown, allowedKeys);
+  throw new ConfigurationError(`${name} has no option ${describeValue(unknown)}.${hint} Known: ${allowedKeys.join(", ")}.`);
+}
+
+function placeHint(key: string, inside: Readonly<Partial<Record<string, readonly string[]>>>): string {
+  const places = Object.entries(inside).flatMap(([place, keys]) => (keys?.includes(key) === true ? [`${place}: { ${key} }`] : []));
+  return places.length === 0 ? "" : ` It belongs one level deeper: ${places.join(" or ")}.`;
+}
+
+/** The nearest of the words, where one is near: a sentence with a space before it. */
+function nearHint(given: string, words: readonly string[], aliases: Readonly<Record<string, string>> = {}): string {
+  return nearestNames(given, [...words, ...Object.keys(aliases)], 1)
+    .map((word) => ` Did you mean "${aliases[word] ?? word}"?`)
+    .join("");
 }
 
 /**
@@ -59,12 +77,20 @@ export function checkInteger(value: unknown, name: string, min: number): number 
 
 /**
  * Reads one of a few words.
- * @throws ConfigurationError that lists them
+ * @param aliases other names of theirs: not taken, but what looks like one of them is answered with the word
+ * @throws ConfigurationError that lists them, and shows the nearest
  */
-export function checkOneOf<const Word extends string>(value: unknown, words: readonly Word[], name: string): Word {
+export function checkOneOf<const Word extends string>(
+  value: unknown,
+  words: readonly Word[],
+  name: string,
+  aliases: Readonly<Record<string, NoInfer<Word>>> = {},
+): Word {
   const found = words.find((word) => word === value);
   if (found !== undefined) return found;
-  throw new ConfigurationError(`${name} must be one of ${words.map((word) => `"${word}"`).join(", ")}; found ${describeValue(value)}.`);
+  throw new ConfigurationError(
+    `${name} must be one of ${words.map((word) => `"${word}"`).join(", ")}; found ${describeValue(value)}.${typeof value === "string" ? nearHint(value, words, aliases) : ""}`,
+  );
 }
 
 /**

@@ -12,7 +12,7 @@ import * as recovery from "./state-recovery.ts";
 import * as verb from "./state-verbs.ts";
 import { unreachable } from "./unreachable.ts";
 
-/** The event was accepted: the new snapshot, the steps that led there, and the attempt it opened or closed. */
+/** The event was accepted: the new snapshot, the steps that led there, and the attempt it opened, closed or told the pid of. */
 export interface Applied {
   readonly ok: true;
   readonly snapshot: TaskSnapshot;
@@ -42,7 +42,8 @@ export function apply(snapshot: TaskSnapshot, event: LifecycleEvent, now: number
 
 function attemptOf(before: TaskSnapshot, after: TaskSnapshot, now: number): AttemptRecord | null {
   if (after.status === "starting" && before.status !== "starting") return openAttempt(after);
-  return holdsSlot(before) && !holdsSlot(after) ? closeAttempt(before, after, now) : null;
+  if (holdsSlot(before) && !holdsSlot(after)) return closeAttempt(before, after, now);
+  return holdsSlot(after) && after.pid !== before.pid ? openAttempt(after) : null;
 }
 
 function decide(move: Move, event: LifecycleEvent): TaskError | null {

@@ -286,7 +286,8 @@ export class Attempt implements CarrierReports, LiveAttempt {
   }
 
   #rollBack(why: string): void {
-    const warning = { code: "pause_rolled_back", message: `the pause was taken back: ${why}. The task runs on; await ctx.checkpoint() in its loops.` } as const;
+    const call = this.local ? "await ctx.checkpoint()" : "await ctx.checkpoint(), or call ctx.checkpointSync() where the code is synchronous,";
+    const warning = { code: "pause_rolled_back", message: `the pause was taken back: ${why}. The task runs on; ${call} in its loops.` } as const;
     this.#parts.lifecycle.must(this.cell, { type: "pauseTimedOut", reason: why }, { warning });
   }
 

@@ -29,9 +29,11 @@ export function eventsOf(applied: Applied, at: number): readonly StoredEvent[] {
   return attempt === null || (attempt.endedAt !== null && snapshot.failure === null) ? transitions : [...transitions, ...attemptEvents(applied, at)];
 }
 
-function attemptEvents({ snapshot, attempt }: Applied, at: number): readonly (AttemptStarted | AttemptFailed)[] {
+function attemptEvents({ snapshot, transitions, attempt }: Applied, at: number): readonly (AttemptStarted | AttemptFailed)[] {
   if (attempt === null) return [];
   const id = `${snapshot.taskId}:${snapshot.statusVersion}`;
+  // One that goes on has only told its pid, which came with its launch.
+  if (attempt.endedAt === null && transitions.at(-1)?.to !== "starting") return [];
   if (attempt.endedAt === null) return [{ type: "AttemptStarted", eventId: `${id}:started`, ...headOf(snapshot, at), attempt }];
   const { failure, status } = snapshot;
   if (failure === null || (status !== "failed" && status !== "retry_wait" && status !== "lost")) return [];

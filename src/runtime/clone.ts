@@ -9,30 +9,41 @@ export function clone(value: unknown, what: string): unknown {
   try {
     return structuredClone(value);
   } catch (error) {
-    const path = pathOfTrouble(value, what, 0, clones) ?? what;
+    const { path } = findTrouble(value, what, 0, clones) ?? { path: what };
     throw new ConfigurationError(`${path} cannot be copied: it holds a function, a symbol, a promise or the like. Give plain data.`, { cause: error });
   }
 }
 
 /** The error for a value that cannot leave its thread: it says where the trouble is, and what to do. Source §13.9. */
 export function uncloneable(value: unknown, what: string, cause: unknown, copies: (value: unknown) => boolean = clones): ConfigurationError {
-  const path = pathOfTrouble(value, what, 0, copies) ?? what;
-  return new ConfigurationError(
-    `${path} cannot leave its thread or process: functions, symbols, promises and objects such as a URL cannot be copied. Send plain data (of a URL its href), or run the task with executor: "async".`,
-    { cause },
-  );
+  const trouble = findTrouble(value, what, 0, copies);
+  return new ConfigurationError(`${trouble?.path ?? what} cannot leave its ${whyNot(trouble?.value)}`, { cause });
+}
+
+function whyNot(value: unknown): string {
+  if (value instanceof SharedArrayBuffer)
+    return 'process: shared memory cannot pass between processes. Send a copy of the bytes, or run the task with executor: "thread" or "async".';
+  if (value !== undefined && clones(value))
+    return `process: ${Object.prototype.toString.call(value).slice(8, -1)} can pass between threads, not between processes. Send plain data, or run the task with executor: "thread" or "async".`;
+  return 'thread or process: functions, symbols, promises and objects such as a URL cannot be copied. Send plain data (of a URL its href), or run the task with executor: "async".';
 }
 
 const MAX_DEPTH = 50;
 
-function pathOfTrouble(value: unknown, path: string, depth: number, copies: (value: unknown) => boolean): string | undefined {
+/** Where the trouble is, and what is there. */
+interface Trouble {
+  readonly path: string;
+  readonly value: unknown;
+}
+
+function findTrouble(value: unknown, path: string, depth: number, copies: (value: unknown) => boolean): Trouble | undefined {
   if (copies(value)) return undefined;
-  if (typeof value !== "object" || value === null || depth >= MAX_DEPTH) return path;
+  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value) || depth >= MAX_DEPTH) return { path, value };
   for (const [name, part] of partsOf(value, path)) {
-    const found = pathOfTrouble(part, name, depth + 1, copies);
+    const found = findTrouble(part, name, depth + 1, copies);
     if (found !== undefined) return found;
   }
-  return path;
+  return { path, value };
 }
 
 function partsOf(value: object, path: string): readonly (readonly [string, unknown])[] {

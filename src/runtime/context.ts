@@ -143,17 +143,18 @@ export class RuntimeContext implements TaskContext {
   }
 }
 
+const COUNT = "a finite number of at least 0, or left out while it is not known";
+
 /** Cheap, since it is asked for every row: only what is there is looked at. */
 function checkProgress({ done, total, unit, message }: ProgressReport): void {
-  if (!isCount(done)) throw wrongProgress("done", "a number of at least 0", done);
-  if (!isCount(total)) throw wrongProgress("total", "a number of at least 0", total);
+  if (!isCount(done)) throw wrongProgress("done", COUNT, done);
+  if (!isCount(total)) throw wrongProgress("total", COUNT, total);
   if (unit !== undefined && typeof unit !== "string") throw wrongProgress("unit", "text", unit);
   if (message !== undefined && typeof message !== "string") throw wrongProgress("message", "text", message);
 }
 
-/** NaN passes here and is ignored later: a task divides by zero now and then, and that is no reason to fail it. */
 function isCount(value: unknown): boolean {
-  return value === undefined || (typeof value === "number" && !(value < 0));
+  return value === undefined || (typeof value === "number" && value >= 0 && value < Infinity);
 }
 
 function wrongProgress(key: string, right: string, found: unknown): ConfigurationError {

@@ -44,6 +44,7 @@ describe("controller.events", () => {
   });
 
   it.each([
+    [{ types: ["TaskOutputs"] }, 'Did you mean "TaskOutput"?'],
     [{ type: ["TaskCreated"] }, 'events has no option "type". Did you mean "types"?'],
     [{ types: "TaskCreated" }, "events: types must be a list of event types"],
     [{ types: ["TaskDone"] }, "events: types must be one of"],

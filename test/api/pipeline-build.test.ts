@@ -35,6 +35,7 @@ describe("a build that is refused", () => {
     ["p.add takes a task made by task(...)", (p) => addTo(p, undefined)],
     ["p.add takes a task made by task(...)", (p) => addTo(p, { name: "x", run() {} })],
     ['node of task "tick" has no option "dependencies"', (p) => addTo(p, tick, { dependencies: [] })],
+    ["It belongs one level deeper: retry: { maxAttempts }.", (p) => addTo(p, tick, { maxAttempts: 3 })],
     ['node of task "tick" has no option "dep". Did you mean "deps"?', (p) => addTo(p, tick, { dep: [] })],
     ['node "tick": deps must be a list of nodes; found "echo"', (p) => addTo(p, tick, { deps: "echo" })],
     ['node "tick": deps must be a list of nodes', (p) => addTo(p, tick, { deps: p.add(echo) })],

@@ -106,6 +106,7 @@ describe("runTask", () => {
   });
 
   it.each<[unknown, string]>([
+    [{ idle: "1s" }, "It belongs one level deeper: timeout: { idle }."],
     [{ priority: 1 }, 'runTask has no option "priority"'],
     [{ clock: {} }, "clock must have the methods"],
     [{ logger: "loud" }, "logger must have the methods"],

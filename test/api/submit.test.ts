@@ -37,6 +37,7 @@ describe("which task", () => {
 
 describe("options", () => {
   it.each([
+    [{ maxAttempts: 3 }, "It belongs one level deeper: retry: { maxAttempts }."],
     [{ prio: 1 }, 'submit has no option "prio". Did you mean "priority"?'],
     [{ priority: 1.5 }, "submit: priority must be an integer; found 1.5"],
     [{ priority: "1" }, 'submit: priority must be an integer; found "1"'],

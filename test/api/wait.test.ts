@@ -16,6 +16,8 @@ describe("wait", () => {
     [{ timeout: "soon" }, "wait: timeout"],
     [{ timeout: -1 }, "wait: timeout"],
     [{ timeout: "1s", until: "failed" }, 'wait has no option "until"'],
+    [{ timeout: "1s", for: "finishd" }, 'found "finishd". Did you mean "succeeded"?'],
+    [{ timeout: "1s", for: "runing" }, 'found "runing". Did you mean "running"?'],
     [{ timeout: "1s", for: "done" }, "wait: for must be one of"],
     [{ timeout: "1s", signal: true }, "wait: signal must be an AbortSignal; found true"],
   ])("refuses %o", async (options, message) => {

@@ -169,8 +169,11 @@ test("a wrong progress is refused with what was found, and a right one after it 
   const reports = task({ name: "reports" }, (ctx, report: unknown) => ctx.progress(Object(report)));
   const { clock, controller } = await opened({ tasks: [reports] });
   for (const [report, message] of [
-    [{ done: "5" }, 'ctx.progress: done must be a number of at least 0; found "5".'],
-    [{ done: -3 }, "ctx.progress: done must be a number of at least 0; found -3."],
+    [{ done: "5" }, 'ctx.progress: done must be a finite number of at least 0, or left out while it is not known; found "5".'],
+    [{ done: -3 }, "ctx.progress: done must be a finite number of at least 0, or left out while it is not known; found -3."],
+    [{ done: Number.NaN }, "ctx.progress: done must be a finite number of at least 0, or left out while it is not known; found NaN."],
+    [{ total: Number.NaN }, "ctx.progress: total must be a finite number of at least 0, or left out while it is not known; found NaN."],
+    [{ total: Infinity }, "ctx.progress: total must be a finite number of at least 0, or left out while it is not known; found Infinity."],
     [{ message: 7 }, "ctx.progress: message must be text; found 7."],
   ] as const) {
     const handle = await controller.submit(reports, [report]);

@@ -15,6 +15,8 @@ describe("parseDuration", () => {
     ["1d", 86_400_000],
     ["1.1h", 3_960_000],
     ["0.1s", 100],
+    ["10 s", 10_000],
+    ["1.5  m", 90_000],
     ["9007199254740991ms", Number.MAX_SAFE_INTEGER],
   ])("reads %s as %d ms", (value, ms) => {
     expect(parseDuration(value, "x")).toBe(ms);
@@ -38,8 +40,11 @@ describe("parseDuration", () => {
     "s",
     "5 parsecs",
     "5parsecs",
-    "10 s",
     " 10s",
+    "10\u00a0s",
+    "10\ts",
+    "10 ",
+    "1 0s",
     "10s ",
     "10s\n",
     "-5s",

@@ -35,6 +35,16 @@ describe("checkOptions", () => {
     expect(() => checkOptions({ zzzzzzzzz: undefined }, KEYS, "retry")).toThrow('retry has no option "zzzzzzzzz". Known: maxAttempts, backoff.');
   });
 
+  it("shows where an unknown option belongs that is known one level deeper", () => {
+    const inside = { backoff: ["base", "max"], limits: ["max"] };
+    const keys = [...KEYS, "limits"] as const;
+    expect(() => checkOptions({ base: 1 }, keys, "retry", inside)).toThrow(
+      'retry has no option "base". It belongs one level deeper: backoff: { base }. Known:',
+    );
+    expect(() => checkOptions({ max: 1 }, keys, "retry", inside)).toThrow("one level deeper: backoff: { max } or limits: { max }.");
+    expect(() => checkOptions({ maxAttempst: 1 }, keys, "retry", inside)).toThrow('Did you mean "maxAttempts"?');
+  });
+
   it.each(["__proto__", "constructor", "prototype", "toString", "hasOwnProperty"])("refuses the option %s like any other unknown one", (key) => {
     const options: unknown = JSON.parse(`{ "${key}": { "maxAttempts": 9 } }`);
     expect(() => checkOptions(options, KEYS, "retry")).toThrow(ConfigurationError);
@@ -76,7 +86,14 @@ describe("checking one value", () => {
 
   it("checkOneOf lists the words", () => {
     expect(checkOneOf("b", ["a", "b"], "x")).toBe("b");
-    expect(() => checkOneOf("c", ["a", "b"], "x")).toThrow('x must be one of "a", "b"; found "c".');
+    expect(() => checkOneOf("other", ["a", "b"], "x")).toThrow(new ConfigurationError('x must be one of "a", "b"; found "other".'));
+    expect(() => checkOneOf(7, ["a", "b"], "x")).toThrow(new ConfigurationError('x must be one of "a", "b"; found 7.'));
+  });
+
+  it("checkOneOf shows the nearest word, also by another name of it", () => {
+    const words = ["succeeded", "failed"] as const;
+    expect(() => checkOneOf("faild", words, "x")).toThrow('found "faild". Did you mean "failed"?');
+    expect(() => checkOneOf("finishd", words, "x", { finished: "succeeded" })).toThrow('found "finishd". Did you mean "succeeded"?');
   });
 
   it.each([0, 1, "true", null, undefined])("checkBoolean refuses %s", (value) => {

@@ -20,9 +20,8 @@ describe("launched (markRunning)", () => {
 
   it("only notes the fact while a pause is wished: from now on the pause began in running", () => {
     expect(pausingInStart.pausedFrom).toBe("starting");
-    const { snapshot, transitions, attempt } = accept(pausingInStart, launched);
+    const { snapshot, transitions } = accept(pausingInStart, launched);
     expect(transitions).toEqual([]);
-    expect(attempt).toBeNull();
     expect(snapshot).toEqual({ ...pausingInStart, pausedFrom: "running", pid: 42 });
   });
 

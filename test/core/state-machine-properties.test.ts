@@ -70,10 +70,12 @@ class AttemptLedger {
   #open: string | null = null;
   readonly #opened = new Set<string>();
 
-  follow({ before, applied: { attempt, snapshot } }: Step): boolean {
+  follow({ before, event, applied: { attempt, snapshot } }: Step): boolean {
     if (attempt !== null) {
       const key = `${attempt.epoch}/${attempt.attempt}`;
-      if (attempt.endedAt === null) {
+      if (attempt.endedAt === null && event.type === "launched") {
+        if (this.#open !== key || attempt.pid !== snapshot.pid || attempt.pid === before.pid) return false;
+      } else if (attempt.endedAt === null) {
         if (this.#open !== null || this.#opened.has(key)) return false;
         this.#open = key;
         this.#opened.add(key);

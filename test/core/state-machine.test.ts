@@ -69,13 +69,21 @@ describe("attempts", () => {
   it("are opened by dispatch, kept open through pause and stop, and closed when the slot is given back", () => {
     const opened = accept(taskAt("queued"), dispatch, 1_000);
     expect(opened.attempt).toMatchObject({ attempt: 1, endedAt: null });
-    const running = accept(opened.snapshot, launched, 1_100);
+    const running = accept(opened.snapshot, { type: "launched", pid: null }, 1_100);
     const pausing = accept(running.snapshot, { type: "pause" }, 1_200);
     const paused = accept(pausing.snapshot, { type: "pauseReached" }, 1_300);
     const stopping = accept(paused.snapshot, { type: "stop" }, 1_400);
     expect([running, pausing, paused, stopping].map((applied) => applied.attempt)).toEqual([null, null, null, null]);
     const closed = accept(stopping.snapshot, { type: "ended", failure: boom }, 1_500);
-    expect(closed.attempt).toMatchObject({ attempt: 1, pid: 42, owner: "n1:1", startedAt: 1_000, endedAt: 1_500, durationMs: 500, endedAs: "stopped" });
+    expect(closed.attempt).toMatchObject({ attempt: 1, pid: null, owner: "n1:1", startedAt: 1_000, endedAt: 1_500, durationMs: 500, endedAs: "stopped" });
+  });
+
+  it.each(["starting", "pausing", "stopping"] as const)("tell the pid of their carrier as soon as it is known: launched while %s", (status) => {
+    const wish = { starting: [], pausing: [{ type: "pause" }], stopping: [{ type: "stop" }] } as const;
+    const before = after(taskAt("starting"), ...wish[status]);
+    const { attempt, snapshot } = accept(before, launched, NOW_MS + 5);
+    expect(attempt).toMatchObject({ attempt: 1, pid: 42, startedAt: NOW_MS, endedAt: null, endedAs: null });
+    expect(accept(snapshot, { type: "succeeded", outcome: 1 }).attempt).toMatchObject({ pid: 42, endedAs: "succeeded" });
   });
 
   it("count from 1 through the budget, then the last failure is final", () => {

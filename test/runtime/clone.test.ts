@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ConfigurationError } from "../../src/core/errors.ts";
 import { clone, uncloneable } from "../../src/runtime/clone.ts";
+import { canEncode } from "../../src/runtime/executors/frames.ts";
 
 function problemOf(value: unknown): Error {
   try {
@@ -82,7 +83,18 @@ describe("what cannot be copied", () => {
     expect(problemOf(value).message).toMatch(/^args(\.next){50} cannot be copied/);
   });
 
+  test.each([
+    ["result.memory", { memory: new SharedArrayBuffer(8) }, "shared memory cannot pass between processes"],
+    ["result[1]", [1, new SharedArrayBuffer(8)], "shared memory cannot pass between processes"],
+    ["result.blob", { blob: new Blob(["x"]) }, "Blob can pass between threads, not between processes"],
+  ])("between processes alone, and %s can between threads, is told so", (path, value, why) => {
+    const { message } = uncloneable(value, "result", new Error("told so"), canEncode);
+    expect(message.startsWith(`${path} cannot leave its process: ${why}`)).toBe(true);
+    expect(message).toContain('executor: "thread"');
+  });
+
   test("but can be here, as only another way of copying fails, is named as a whole", () => {
+    expect(uncloneable({ rows: [1] }, "args", new Error("told so")).message).toContain("functions, symbols, promises and objects such as a URL");
     expect(uncloneable({ rows: [1] }, "args", new Error("told so")).message).toMatch(/^args cannot leave/);
   });
 });

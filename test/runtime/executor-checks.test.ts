@@ -74,7 +74,11 @@ describe("a task that cannot be loaded where it is to run", () => {
 describe("a task for an executor of the caller's", () => {
   test("runs there", async () => {
     const cell = await rig.submit(puppet.run, { executor: fake.kind });
+    expect(await rig.store.audit.attempts(cell.taskId)).toMatchObject([{ pid: null, endedAt: null }]);
     fake.last.launched(4_711);
+    await rig.settle();
+    expect(await rig.store.audit.attempts(cell.taskId)).toMatchObject([{ attempt: 1, pid: 4_711, endedAt: null }]);
+    expect(rig.events.filter(({ type }) => type === "AttemptStarted")).toMatchObject([{ attempt: { pid: null } }]);
     fake.last.settle({ type: "returned", value: 7, noticed: false });
     await rig.settle();
     expect(await rig.row(cell)).toMatchObject({ status: "succeeded", outcome: 7, executor: "custom:fake" });

@@ -206,7 +206,7 @@ describe("turns", () => {
 });
 
 describe("what is refused", () => {
-  test.each([-1, Number.NaN, Number.POSITIVE_INFINITY, "5", "5 m"])("advance(%o)", async (duration) => {
+  test.each([-1, Number.NaN, Number.POSITIVE_INFINITY, "5", "5 m s"])("advance(%o)", async (duration) => {
     await expect(clock.advance(duration as number)).rejects.toThrow(ConfigurationError);
     expect(clock.monotonic()).toBe(0);
   });

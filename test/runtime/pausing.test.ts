@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Cell } from "../../src/runtime/cell.ts";
+import { FakeExecutor } from "../../src/testing/fake-executors.ts";
 import { Puppet, polling, sleep } from "./support/puppet.ts";
 import { ADA, brokenRules, NOTHING_LEFT, ONE_RUNS, Rig } from "./support/rig.ts";
 
@@ -62,6 +63,21 @@ describe("a pause", () => {
     expect(rig.warnings(cell)).toEqual(["pause_rolled_back"]);
     await puppet.last.ctx.checkpoint();
     expect(rig.left).toEqual(ONE_RUNS);
+  });
+
+  test.each([
+    [false, /await ctx\.checkpoint\(\) in its loops\.$/],
+    [true, /await ctx\.checkpoint\(\), or call ctx\.checkpointSync\(\) where the code is synchronous, in its loops\.$/],
+  ])("that is taken back says what is missing (a carrier where synchronous code can be reached: %o)", async (syncCheckpoint, advice) => {
+    const fake = new FakeExecutor({ kind: "custom:fake", supports: { syncCheckpoint } });
+    rig = await Rig.open({ executors: [fake] });
+    const cell = await rig.submit(puppet.run, { executor: fake.kind });
+    fake.last.launched();
+    const paused = rig.engine.control.pause(cell, { ...ADA, pauseTimeoutMs: 5_000 });
+    await rig.clock.advance(5_000);
+    expect(await paused).toBe(false);
+    const said = rig.events.flatMap((event) => (event.type === "TaskWarning" ? [event.message] : []));
+    expect(said).toEqual([expect.stringMatching(advice)]);
   });
 
   test("is given 30 s where nothing is said", async () => {

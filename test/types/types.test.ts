@@ -45,6 +45,37 @@ it("does not compile a type test that expects a refusal where there is none", as
   }
 });
 
+it("says of forgotten arguments that they are missing, and of wrong ones where they are", async () => {
+  const folder = await mkdtemp(join(root, "node_modules/.type-test-"));
+  try {
+    const lines = [
+      'import { Controller, definePipeline, runTask, task } from "../../src/index.ts";',
+      'const count = task({ name: "count" }, (_ctx, text: string) => text.length);',
+      'const one = definePipeline("one", {}, (p, text: string) => void [p.add(count, { args: [text] }), p.add(count)]);',
+      "declare const controller: Controller;",
+      "await controller.submit(count);",
+      "await controller.startRun(one);",
+      "await runTask(count);",
+      "await controller.submit(count, [1]);",
+      "await controller.startRun(one, [1]);",
+    ];
+    await writeFile(join(folder, "calls.ts"), lines.join("\n"));
+    const config = { extends: join(root, "tsconfig.base.json"), compilerOptions: { noEmit: true }, include: ["*.ts"] };
+    await writeFile(join(folder, "tsconfig.json"), JSON.stringify(config));
+    const said = String(await tsc(folder)).replaceAll(/^.*\((\d+),\d+\): error TS\d+: /gm, "$1 ");
+    expect(said.trimEnd().split("\n")).toEqual([
+      "3 Expected 2 arguments, but got 1.",
+      "5 Expected 2-3 arguments, but got 1.",
+      "6 Expected 2-3 arguments, but got 1.",
+      "7 Expected 2-3 arguments, but got 1.",
+      "8 Type 'number' is not assignable to type 'string'.",
+      "9 Type 'number' is not assignable to type 'string'.",
+    ]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
 async function tsc(folder: string): Promise<unknown> {
   const compiler = join(root, "node_modules/typescript/bin/tsc");
   return await promisify(execFile)(process.execPath, [compiler, "-p", folder, "--pretty", "false"]).then(

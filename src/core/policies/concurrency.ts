@@ -32,7 +32,8 @@ export interface ResolvedConcurrencyPolicy {
 /** The default of `maxParallel`. Tasks wait for others more than they compute, so it does not follow the number of CPUs. */
 export const DEFAULT_MAX_PARALLEL = 10;
 
-const KEYS = ["maxParallel", "limits", "perBucket", "defaultPriority", "aging"] as const;
+/** The options of a concurrency policy. */
+export const CONCURRENCY_KEYS = ["maxParallel", "limits", "perBucket", "defaultPriority", "aging"] as const satisfies readonly (keyof ConcurrencyPolicy)[];
 
 /**
  * Checks a concurrency policy. Nothing is clamped or rounded.
@@ -42,7 +43,7 @@ const KEYS = ["maxParallel", "limits", "perBucket", "defaultPriority", "aging"] 
  * @throws ConfigurationError that names the option
  */
 export function resolveConcurrencyPolicy(value: unknown, name = "concurrency", defaultMaxParallel = DEFAULT_MAX_PARALLEL): ResolvedConcurrencyPolicy {
-  const { maxParallel = defaultMaxParallel, limits, perBucket, defaultPriority = 0, aging } = checkOptions(value, KEYS, name);
+  const { maxParallel = defaultMaxParallel, limits, perBucket, defaultPriority = 0, aging } = checkOptions(value, CONCURRENCY_KEYS, name);
   return Object.freeze({
     maxParallel: checkInteger(maxParallel, `${name}.maxParallel`, 1),
     limits: readLimits(limits, `${name}.limits`),

@@ -34,6 +34,9 @@ export interface ResolvedRetryPolicy {
   readonly retryLost: boolean;
 }
 
+/** The options of a retry policy. */
+export const RETRY_KEYS = ["maxAttempts", "backoff", "retryOn", "giveUpOn", "retryLost"] as const satisfies readonly (keyof RetryPolicy)[];
+
 const DEFAULT_BACKOFF = exponential({ base: "1s" });
 
 /**
@@ -43,7 +46,7 @@ const DEFAULT_BACKOFF = exponential({ base: "1s" });
  * @throws ConfigurationError that names the option
  */
 export function resolveRetryPolicy(value: unknown, name = "retry"): ResolvedRetryPolicy {
-  const options = checkOptions(value, ["maxAttempts", "backoff", "retryOn", "giveUpOn", "retryLost"], name);
+  const options = checkOptions(value, RETRY_KEYS, name);
   const { maxAttempts = 1, backoff = DEFAULT_BACKOFF, retryOn, giveUpOn = [], retryLost = false } = options;
   return Object.freeze({
     maxAttempts: checkInteger(maxAttempts, `${name}.maxAttempts`, 1),

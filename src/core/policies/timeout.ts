@@ -19,6 +19,9 @@ export interface ResolvedTimeoutPolicy {
   readonly idleMs: number | null;
 }
 
+/** The options of a timeout policy. */
+export const TIMEOUT_KEYS = ["start", "attempt", "idle"] as const satisfies readonly (keyof TimeoutPolicy)[];
+
 /** How long the control plane waits for a task to react, unless told otherwise. Source §5.4, §11. */
 export const DEFAULTS = {
   /** From asking a task to stop to the last resort; 0 is legal and means at once. */
@@ -36,7 +39,7 @@ export const DEFAULTS = {
  * @throws ConfigurationError that names the option; zero is refused, since no task could ever meet it
  */
 export function resolveTimeoutPolicy(value: unknown, name = "timeout"): ResolvedTimeoutPolicy {
-  const options = checkOptions(value, ["start", "attempt", "idle"], name);
+  const options = checkOptions(value, TIMEOUT_KEYS, name);
   return Object.freeze({
     startMs: readTimeout(options.start, `${name}.start`),
     attemptMs: readTimeout(options.attempt, `${name}.attempt`),
