@@ -38,6 +38,9 @@ export interface CarrierOptions {
   readonly executors?: readonly Executor[];
 }
 
+/** Where tasks that name no executor run, where the controller names none either. */
+export const DEFAULT_KIND = "async";
+
 const DEFAULT_MAX_TASKS = 1_000;
 const MOST_KEPT_BY_DEFAULT = 4;
 
@@ -55,7 +58,7 @@ export const CARRIER_KEYS = {
 
 /** Checks the options; nothing is clamped. */
 export function readCarrierOptions({
-  executor = "async",
+  executor = DEFAULT_KIND,
   threads,
   processes,
   executors = [],

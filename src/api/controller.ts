@@ -17,7 +17,7 @@ import { memoryStore } from "../stores/memory/store.ts";
 import { CARRIER_KEYS, readCarrierOptions } from "./carrier-options.ts";
 import { checkInput } from "./check-input.ts";
 import { checkPorts } from "./check-ports.ts";
-import { LOOP_WATCH_KEYS, readEventOptions, readFolder, readLoopWatch, refuseInCarrier, readPriority } from "./options.ts";
+import { LOOP_WATCH_KEYS, readEventOptions, readFolder, readLoopWatch, refuseWhileLoading, readPriority } from "./options.ts";
 import type {
   Asking,
   ControllerOptions,
@@ -83,7 +83,7 @@ export class Controller {
    * @throws ConfigurationError for options, names or policies that make no sense, StoreError
    */
   static async open(options: ControllerOptions = {}): Promise<Controller> {
-    refuseInCarrier("Controller.open");
+    refuseWhileLoading("Controller.open");
     const given = checkOptions(options, OPEN_KEYS, "Controller.open", { concurrency: CONCURRENCY_KEYS, watchLoop: LOOP_WATCH_KEYS, ...CARRIER_KEYS });
     checkPorts(given);
     const { artifacts, executor, threads, processes, executors } = given;

@@ -21,6 +21,7 @@ import type { VerbOptions } from "../runtime/control.ts";
 import { inCarrier } from "../runtime/executors/carrier-flag.ts";
 import type { CarrierOptions } from "./carrier-options.ts";
 import type { AnyPipeline } from "./pipeline.ts";
+import { isLoadingTasks, refuseLoading } from "./task-loading.ts";
 import type { AnyTask } from "./task.ts";
 
 /** Options of `Controller.open`. Source §3.2, §5.3. */
@@ -238,13 +239,17 @@ export function readFolder(value: unknown, name: string): string | null {
 }
 
 /**
- * A thread or child that runs a task must not open a controller: each carrier that loads the module would open
- * another, without end.
+ * A module that is loaded for its tasks must not open a controller: in a thread or child each would open another, without
+ * end; under the command line it would run its tasks unasked.
  */
-export function refuseInCarrier(what: string): void {
-  if (!inCarrier()) return;
-  throw new ConfigurationError(
-    `${what} was called while a module was loaded in a worker thread or child process for its tasks. Keep it out of the modules that define tasks: in a main.ts of its own, or behind "if (import.meta.main)".`,
+export function refuseWhileLoading(what: string): void {
+  if (inCarrier()) throw loadedFor(what, "in a worker thread or child process");
+  if (isLoadingTasks()) throw refuseLoading(loadedFor(what, "by the command line"));
+}
+
+function loadedFor(what: string, where: string): ConfigurationError {
+  return new ConfigurationError(
+    `${what} was called while a module was loaded ${where} for its tasks. Keep it out of the modules that define tasks: in a main.ts of its own, or behind "if (import.meta.main)".`,
   );
 }
 

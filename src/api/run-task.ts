@@ -16,7 +16,7 @@ import { memoryStore } from "../stores/memory/store.ts";
 import { readCarrierOptions } from "./carrier-options.ts";
 import { checkInput } from "./check-input.ts";
 import { checkPorts } from "./check-ports.ts";
-import { readFolder, readLoopWatch, refuseInCarrier } from "./options.ts";
+import { readFolder, readLoopWatch, refuseWhileLoading } from "./options.ts";
 import { ownArgs } from "./own-args.ts";
 import { POLICY_KEYS, resolveTask } from "./task.ts";
 import type { ArgsThen, Task } from "./task.ts";
@@ -49,7 +49,7 @@ export async function runTask<Args extends readonly unknown[], Result>(
   task: Task<string, Args, Result>,
   ...rest: RunTaskRest<NoInfer<Args>>
 ): Promise<TaskHandle<Result>> {
-  refuseInCarrier("runTask");
+  refuseWhileLoading("runTask");
   const [args = [], options = {}] = rest;
   const { retry, timeout, artifacts, ...ports } = checkOptions(options, ["retry", "timeout", "clock", "logger", "random", "artifacts"], "runTask", POLICY_KEYS);
   checkPorts(ports);

@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
+import { loadForTasks } from "../api/task-loading.ts";
 import { formatDuration } from "../core/duration.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { failureOf } from "../core/thrown.ts";
@@ -40,7 +41,7 @@ function tooSlow(path: string, limitMs: number): ConfigurationError {
 
 async function load(path: string): Promise<Namespace> {
   try {
-    return await importNamespace(pathToFileURL(path).href);
+    return await loadForTasks(async () => await importNamespace(pathToFileURL(path).href));
   } catch (error) {
     if (!needsMoreThanStripping(error)) throw failedToLoad(path, error);
     return await loadWithJiti(path, error);
@@ -69,7 +70,7 @@ async function loadWithJiti(path: string, reason: unknown): Promise<Namespace> {
     const { createJiti } = await importNamespace(pathToFileURL(jiti).href);
     if (typeof createJiti !== "function") throw new ConfigurationError(`${jiti} is no jiti that is known here: version 2 is needed.`);
     const loader = Reflect.apply(createJiti, undefined, [pathToFileURL(path).href]) as { readonly import: (path: string) => Promise<Namespace> };
-    return await loader.import(path);
+    return await loadForTasks(async () => await loader.import(path));
   } catch (error) {
     throw failedToLoad(path, error);
   }

@@ -1,3 +1,4 @@
+import { isRefusedLoading } from "../api/task-loading.ts";
 import { reportError } from "./error-report.ts";
 import { EXIT_CODES, exitCodeOfError } from "./exit-codes.ts";
 import { processHost } from "./host.ts";
@@ -26,6 +27,7 @@ export async function main(argv: readonly string[], host: Host = processHost()):
 
 /** What a task leaves behind when all has ended is told, but changes no verdict and cuts off no output. */
 function crashed(error: unknown, host: Host): void {
+  if (isRefusedLoading(error)) return;
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
   const { isOver } = host.stage;
   const when = isOver ? "after the end" : "outside of every task";

@@ -125,7 +125,7 @@ export class Session {
     this.#reporter.interrupted();
     if (this.#isForced || this.#job === null) return this.#leave();
     this.#isForced = true;
-    this.#reporter.note("forced: what still runs is given up, and its outcome is unknown");
+    this.#reporter.note("forced: threads and processes are killed, what runs on the event loop is given up");
     this.#stop("forced by a second interrupt", 0);
     setTimeout(() => {
       if (!this.#isOver) this.#leave();

@@ -27,7 +27,7 @@ export interface Trialled {
   readonly request: LaunchRequest;
 }
 
-type LaunchOptions = Partial<Pick<LaunchRequest, "module" | "name" | "args" | "idleMs" | "deadlineAt" | "upstream" | "saved" | "run">>;
+type LaunchOptions = Partial<Pick<LaunchRequest, "module" | "name" | "args" | "startMs" | "idleMs" | "deadlineAt" | "upstream" | "saved" | "run">>;
 
 /** So long nothing may happen where nothing is to happen. */
 const QUIET_MS = 200;

@@ -126,6 +126,19 @@ test.concurrent("a module whose top level never ends is a start timeout; the poo
   expect(await (await rig.controller.submit(processEcho, ["next"])).result()).toBe("next");
 });
 
+test.each(KILLABLE)("a launch that runs out of time never begins, however near it was (%s)", { timeout: 30_000 }, async (kind) => {
+  await using rig = await CarrierRig.open({ tasks: [TIMED[kind]], threads: { keep: 0 }, processes: { standby: 0 }, concurrency: { maxParallel: 1 } });
+  const ends: string[] = [];
+  for (const start of [1, 10, 20, 30, 40, 50, 60, 80]) {
+    const handle = await submit(rig, kind, "deaf", { start }, 1);
+    const { status, failure } = await expectSound(rig.controller, handle.id);
+    const hasBegun = rig.outputs(handle.id, "at").length > 0;
+    ends.push(`${status} ${failure?.kind ?? ""} ${hasBegun} ${rig.warnings(handle.id).join()}`);
+  }
+  expect(ends.filter((end) => end !== "failed timeout_start false " && end !== "succeeded  true ")).toEqual([]);
+  expect(ends).toContain("failed timeout_start false ");
+});
+
 test("a task that is paused in a synchronous loop goes on beating, and costs no time", { timeout: 30_000 }, async () => {
   using stage = new Stage();
   await using rig = await CarrierRig.open({ tasks: [busyThreadTicking, busyProcessTicking] });

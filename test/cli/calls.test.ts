@@ -98,6 +98,8 @@ describe("where the tasks come from", () => {
     const env = { CHONGMING_TASKS: [fixture("ends.ts"), fixture("noisy.ts")].join(delimiter) };
     expect((await call(["tasks", "-o", "ids"], fakeHost({ env }))).stdout).toContain("prints\n");
     expect((await call(["tasks", "-o", "ids", ...ends], fakeHost({ env }))).stdout).not.toContain("prints\n");
+    expect((await call(["tasks"], fakeHost({ env }))).stdout).toMatch(/^prints +async +1 +none *$/m);
+    expect((await call(["tasks"], fakeHost({ env }))).stdout).not.toContain("default");
   });
 
   test("the config file is looked for upwards, and its paths start from it", async () => {

@@ -37,6 +37,22 @@ describe("a module that does not load is exit code 2 with its path and the cause
     expect(stderr).toMatch(message);
   });
 
+  const opens = `import { Controller, runTask, task } from ${JSON.stringify(new URL("../../src/index.ts", import.meta.url).href)};
+export const t = task({ name: "t" }, () => console.log("it ran"));\n`;
+  test.each([
+    ["awaited.mjs", `${opens}const controller = await Controller.open({ tasks: [t] });\nawait controller.submit(t);`],
+    ["started.mjs", `${opens}async function main() { const controller = await Controller.open({ tasks: [t] }); await controller.submit(t); }\nvoid main();`],
+    ["caught.mjs", `${opens}await Controller.open({ tasks: [t] }).catch(() => {});`],
+    ["run-task.mjs", `${opens}await runTask(t);`],
+  ])("one that opens a controller: %s", async (name, text) => {
+    const path = await file(name, text);
+    const { exitCode, stdout, stderr } = await chongming(["run", "t", "--tasks", path]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toMatch(
+      /^chongming: module \S+ failed to load: ConfigurationError: (?:Controller\.open|runTask) was called while a module was loaded by the command line for its tasks\. Keep it out .*"if \(import\.meta\.main\)"\.\n(?: +at .*\n)*$/,
+    );
+  });
+
   test("the user's jiti is used where Node's type stripping is not enough", async () => {
     const path = await file("with-jiti/enum.ts", "export enum Colour { Red }");
     await file("with-jiti/node_modules/jiti/package.json", '{ "name": "jiti", "type": "module", "exports": "./index.js" }');

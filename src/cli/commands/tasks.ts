@@ -1,3 +1,4 @@
+import { DEFAULT_KIND } from "../../api/carrier-options.ts";
 import type { AnyTask } from "../../api/task.ts";
 import { resolveTask } from "../../api/task.ts";
 import { formatDuration } from "../../core/duration.ts";
@@ -41,8 +42,8 @@ function listLines(settings: Settings, { tasks: registered, pipelines }: Catalog
 }
 
 function factsOf(task: AnyTask): TaskFacts {
-  const { name, executor, retry, timeout, tags } = resolveTask(task, {});
-  return { name, executor, maxAttempts: retry.maxAttempts, timeout, tags };
+  const { name, retry, timeout, tags } = resolveTask(task, {});
+  return { name, executor: task.options.executor ?? DEFAULT_KIND, maxAttempts: retry.maxAttempts, timeout, tags };
 }
 
 function tableLines({ host, format, colours }: Settings, facts: readonly TaskFacts[], pipelines: readonly { readonly name: string }[]): readonly string[] {

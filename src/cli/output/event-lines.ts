@@ -1,5 +1,6 @@
 import { formatDuration } from "../../core/duration.ts";
-import type { AttemptFailed, TaskEvent, TaskLogLine, TaskStatusChanged, TaskWarning } from "../../core/events.ts";
+import type { AttemptFailed, TaskEvent, TaskLogLine, TaskOutput, TaskStatusChanged, TaskWarning } from "../../core/events.ts";
+import { STATUS_FACTS } from "../../core/status.ts";
 import type { TaskStatus } from "../../core/status.ts";
 import { isTerminal } from "../../core/transitions.ts";
 import { unreachable } from "../../core/unreachable.ts";
@@ -27,9 +28,9 @@ export function eventLines(event: TaskEvent, row: NodeRow | undefined, options: 
   const { paint, verbose } = options;
   switch (event.type) {
     case "TaskStatusChanged":
-      return verbose || !QUIET_STEPS.has(event.to) ? [`${nameOf(event)} ${stepText(event, row, options)}`] : [];
+      return verbose || !(QUIET_STEPS.has(event.to) || endsAttempt(event)) ? [`${nameOf(event)} ${stepText(event, row, options)}`] : [];
     case "AttemptFailed":
-      return [`${nameOf(event)} ${attemptText(event, row)}`];
+      return [`${nameOf(event)} ${attemptText(event, row, paint)}`];
     case "TaskWarning":
       return [`${nameOf(event)} ${paint("yellow", "warning")} (${event.code}): ${cleanLine(warningText(event, verbose))}`];
     case "TaskLogLine":
@@ -37,7 +38,7 @@ export function eventLines(event: TaskEvent, row: NodeRow | undefined, options: 
     case "ProgressUpdated":
       return [`${nameOf(event)} ${progressText(row)}`];
     case "TaskOutput":
-      return [`${nameOf(event)} output ${cleanLine(event.kind, 100)}: ${valueText(event.payload)}`];
+      return outputLines(event, paint);
     case "AdminOverride":
       return [`${nameOf(event)} set from ${event.from} to ${event.to} by ${cleanLine(event.actor, 100)}: ${cleanLine(event.reason)}`];
     case "PipelineRunStatusChanged":
@@ -49,6 +50,11 @@ export function eventLines(event: TaskEvent, row: NodeRow | undefined, options: 
     default:
       return unreachable(event);
   }
+}
+
+/** Does the failed attempt follow, and tell it with its reason? */
+function endsAttempt({ from, to, kind }: TaskStatusChanged): boolean {
+  return kind === "transition" && (to === "failed" || to === "lost" || to === "retry_wait") && STATUS_FACTS[from].holdsSlot !== false;
 }
 
 function nameOf(event: { readonly node: string | null; readonly name: string }): string {
@@ -70,22 +76,41 @@ function why(reason: string | null): string {
   return reason === null ? "" : `: ${cleanLine(reason, 500)}`;
 }
 
-function attemptText({ failure, retryAt, at }: AttemptFailed, row: NodeRow | undefined): string {
-  const number = row === undefined ? "" : ` ${attemptOf(row)}`;
-  const next = retryAt === null ? "" : `; again in ${formatDuration(Math.max(0, retryAt - at))}`;
-  return `attempt${number} failed (${failure.kind}): ${cleanLine(failure.message, 1_000)}${next}`;
+function attemptText({ attempt, failure, retryAt, at }: AttemptFailed, row: NodeRow | undefined, paint: Paint): string {
+  const number = row === undefined ? String(attempt.attempt) : attemptOf(row);
+  const message = cleanLine(failure.message, 1_000);
+  if (retryAt !== null) return `attempt ${number} failed (${failure.kind}): ${message}; again in ${formatDuration(Math.max(0, retryAt - at))}`;
+  const end = attempt.endedAs ?? "failed";
+  const which = number === "1" || number === "1/1" ? "" : ` at attempt ${number}`;
+  const kind = failure.kind === end ? "" : ` (${failure.kind})`;
+  return `${paint(STATUS_LOOKS[end].style, end)}${which}${kind}: ${message}`;
 }
 
 function attemptOf({ attempt, maxAttempts }: NodeRow): string {
   return maxAttempts === null ? String(attempt) : `${attempt}/${Math.max(attempt, maxAttempts)}`;
 }
 
-/** Each line of a message begins with the task's name: none can pass for a line of ours. */
 function logLines(event: TaskLogLine, paint: Paint): readonly string[] {
   const level = event.level === "info" ? "" : `${paint(event.level === "error" ? "red" : "yellow", event.level)} `;
   const fields = Object.keys(event.fields).length === 0 ? "" : ` ${paint("dim", valueText(event.fields))}`;
-  const lines = cleanText(event.message).trimEnd().split("\n");
-  return lines.map((line, index) => `${nameOf(event)} ${paint("dim", "|")} ${level}${line}${index === lines.length - 1 ? fields : ""}`);
+  const lines = saidLines(event, event.message, paint, level);
+  return fields === "" ? lines : lines.with(-1, `${lines.at(-1) ?? ""}${fields}`);
+}
+
+/** What a thread or child prints looks like what it logs; values that a task emits have a kind. */
+function outputLines(event: TaskOutput, paint: Paint): readonly string[] {
+  const { kind, payload } = event;
+  if ((kind === "stdout" || kind === "stderr") && typeof payload === "string") return saidLines(event, payload, paint);
+  return [`${nameOf(event)} output ${cleanLine(kind, 100)}: ${valueText(payload)}`];
+}
+
+/** Each line of a text begins with the task's name: none can pass for a line of ours. */
+function saidLines(event: TaskLogLine | TaskOutput, text: string, paint: Paint, mark = ""): readonly string[] {
+  const head = `${nameOf(event)} ${paint("dim", "|")} ${mark}`;
+  return cleanText(text)
+    .trimEnd()
+    .split("\n")
+    .map((line) => `${head}${line}`);
 }
 
 function progressText(row: NodeRow | undefined): string {
