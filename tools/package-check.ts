@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { PACKAGE_CONTENTS, refuseContents } from "./package-contents.ts";
+import { PACKAGE_CONTENTS, packedFiles, refuseContents, refuseLinks } from "./package-contents.ts";
 import { runCommand } from "./run-command.ts";
 import { closingLine } from "./test-counts.ts";
 
@@ -45,21 +45,23 @@ interface Manifest {
 
 interface StepOptions {
   readonly cwd?: string;
-  readonly check?: (output: string) => readonly string[];
+  readonly check?: (output: string) => readonly string[] | Promise<readonly string[]>;
 }
 
 async function step(name: string, command: string, options: StepOptions = {}): Promise<void> {
   const { exitCode, output } = await runCommand(command, { cwd: options.cwd ?? root });
-  const complaints = exitCode === 0 ? (options.check?.(output) ?? []) : [`exit code ${exitCode}`, output.trimEnd()];
+  const complaints = exitCode === 0 ? ((await options.check?.(output)) ?? []) : [`exit code ${exitCode}`, output.trimEnd()];
   console.log(`${complaints.length === 0 ? "✓" : "✗"} ${name}`);
   for (const complaint of complaints) console.log(`  ${complaint}`);
   if (complaints.length === 0) passed += 1;
   else failed += 1;
 }
 
-function checkContents(output: string): readonly string[] {
-  const packed = JSON.parse(output.slice(output.indexOf("["))) as readonly { readonly files: readonly { readonly path: string }[] }[];
-  return refuseContents(packed[0]?.files.map((file) => file.path) ?? [], PACKAGE_CONTENTS);
+async function checkContents(output: string): Promise<readonly string[]> {
+  const files = packedFiles(output);
+  const pages = files.filter((file) => file.endsWith(".md"));
+  const texts = await Promise.all(pages.map(async (page) => [page, await readFile(join(root, page), "utf8")] as const));
+  return [...refuseContents(files, PACKAGE_CONTENTS), ...refuseLinks(files, new Map(texts))];
 }
 
 function checkVersion(output: string): readonly string[] {

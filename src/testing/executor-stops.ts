@@ -50,6 +50,16 @@ export const STOPS: readonly CaseDraft[] = [
     },
   },
   {
+    name: "never begins user code whose launch may run out of time and was told to stop before it was reported",
+    run: async (trial) => {
+      const trialled = trial.launch("checkpoints", { startMs: trial.longGraceMs });
+      if (trialled.reports.of("launched").length > 0) return;
+      trialled.handle.stop({ graceMs: trial.longGraceMs, message: "the launch took too long" });
+      await trial.settled(trialled);
+      same({ launched: trialled.reports.of("launched").length, ready: trialled.reports.emitted("ready").length }, { launched: 0, ready: 0 }, "what began");
+    },
+  },
+  {
     name: "does not begin user code, or ends it, when stopped right behind the launch",
     run: async (trial) => {
       const trialled = trial.launch("checkpoints");

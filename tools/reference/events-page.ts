@@ -5,6 +5,8 @@ import { FAILURE_KINDS } from "../../src/core/failure.ts";
 import type { FailureKind } from "../../src/core/failure.ts";
 import { TRIGGERS } from "../../src/core/lifecycle-events.ts";
 import type { CloserTrigger, LifecycleEventType } from "../../src/core/lifecycle-events.ts";
+import { EVENT_FIELDS, HEAD_FIELDS } from "./event-fields.ts";
+import { fieldsTable, rowsOf } from "./fields.ts";
 import { code, page, table } from "./markdown.ts";
 
 /** `docs/reference/events.md`: events, warnings, triggers, failure kinds. */
@@ -12,12 +14,17 @@ export function eventsPage(): string {
   const triggers = [...Object.entries(TRIGGERS).map(([event, trigger]) => [trigger, WHEN[event as LifecycleEventType]]), ...Object.entries(MORE_TRIGGERS)];
   return page(
     "# Events",
-    "Everything that happens to a task or a run can be observed: `handle.events()`, `run.events()`, `controller.events()`. An event is told by its `type`, and has an `eventId` (the same event seen twice has the same id), `at` (epoch milliseconds), `taskId` and `pipelineRunId`.",
+    "Everything that happens to a task or a run can be observed: `handle.events()`, `run.events()`, `controller.events()`. The `type` of an event tells which it is. How to read them: [tasks](../guides/tasks.md#what-a-task-says).",
     table(
       ["type", "what it says", "kept in the store"],
       Object.entries(EVENT_TYPES).map(([type, says]) => [code(type), says, STORED[type as TaskEventType] ? "yes" : "no"]),
     ),
     "An event that is kept is stored first and published second. A subscriber that throws or is slow never touches a task.",
+    "## Fields",
+    "Every event has:",
+    fieldsTable(HEAD_FIELDS),
+    "Beside these, each type has its own. `AttemptRecord`, `Failure` and `Progress` are on the page of [records](records.md).",
+    table(["type", "field", "value", "what it says"], fieldRows()),
     "## Warnings",
     "`TaskWarning` carries a `code`, a `message` and, where there is one, a `failure`.",
     table(
@@ -25,7 +32,7 @@ export function eventsPage(): string {
       WARNING_CODES.map((warning) => [code(warning), WARNINGS[warning]]),
     ),
     "## Triggers",
-    "Each step in a task's history (`TaskStatusChanged`) says what caused it, by a name with its origin before the colon: `user` (a person or script), `scheduler`, `pipeline`, `executor` (what runs the code), `pause`, `retry`, `reconcile` (recovery after a crash). `actor` says who, `reason` why.",
+    "Each step in a task's history (`TaskStatusChanged`) says what caused it, by a name with its origin before the colon: `user` (a person or script), `scheduler`, `pipeline`, `executor` (what runs the code), `pause`, `retry`, `reconcile` (recovery after a crash, which comes with a store on disk). `actor` says who, `reason` why.",
     table(
       ["trigger", "when"],
       triggers.map(([trigger = "", when = ""]) => [code(trigger), when]),
@@ -36,8 +43,15 @@ export function eventsPage(): string {
       ["kind", "what happened"],
       FAILURE_KINDS.map((kind) => [code(kind), FAILURES[kind]]),
     ),
-    "See also: [the life of a task](lifecycle.md), [errors](errors.md).",
+    "See also: [the life of a task](lifecycle.md), [records and queries](records.md), [errors](errors.md).",
   );
+}
+
+function fieldRows(): readonly (readonly string[])[] {
+  return Object.entries(EVENT_FIELDS).flatMap(([type, texts]) => {
+    const rows = rowsOf<Readonly<Record<string, unknown>>>(texts);
+    return rows.length === 0 ? [[code(type), "", "", "nothing more"]] : rows.map((row) => [code(type), ...row]);
+  });
 }
 
 /** Which events are kept: the compiler holds it against the type of what is stored. */
@@ -61,8 +75,8 @@ const WARNINGS: Readonly<Record<WarningCode, string>> = {
   abandoned_body_ended: "A body that was given up on has ended after all.",
   outcome_not_stored: "The task succeeded, but the value it returned could not be stored.",
   state_not_stored:
-    "What an attempt saved could not be stored. The next attempt here has it; one begun later, from what is stored, has the state saved before.",
-  args_not_stored: "A node's arguments could not be stored. It runs with those in memory, and cannot be run again elsewhere.",
+    "What an attempt saved could not be stored. The next attempt here has it; one that a person's `retry` begins later, from what is stored, has the state saved before.",
+  args_not_stored: "A node's arguments could not be stored. It runs with those in memory, which go with this process.",
   stray_error: "A promise that the task did not await was rejected, or a callback of it threw.",
   loop_stalled: "The task blocked the event loop: nothing else could run, be paused or be stopped meanwhile.",
 };
@@ -82,7 +96,7 @@ const WHEN: Readonly<Record<LifecycleEventType, string>> = {
   dispatch: "it got a slot: an attempt begins",
   conditionFalse: "its `when` was false, or an upstream task was skipped",
   dependencyFailed: "an upstream task did not end as it needs",
-  unrunnable: "its arguments were not stored and their node is gone",
+  unrunnable: "reserved for a store on disk: its arguments were not stored and their node is gone",
   launched: "its code is about to run",
   succeeded: "its code returned",
   failed: "its code threw, or its carrier died",
@@ -91,7 +105,7 @@ const WHEN: Readonly<Record<LifecycleEventType, string>> = {
   pauseReached: "it reached a checkpoint and is held there",
   pauseTimedOut: "it reached no checkpoint in time and runs on",
   retryLost: "it was lost, and its retry policy says `retryLost`",
-  requeue: "its node died, and the orphan policy says `requeue`",
+  requeue: "reserved for a store on disk: its node died, and it is queued again",
   rerun: "a task upstream of it was retried",
   force: "`forceTransition` was called",
 };

@@ -17,7 +17,7 @@ export function lifecyclePage(): string {
     `\`forceTransition(id, to, { actor, reason })\` works from any status and ignores both tables. It leads to ${codes(FORCE_TARGETS)}. Use it when you know better than the record, for instance when you have checked by hand that a stuck task did its work. It needs a name and a reason, and leaves both in the history with an \`AdminOverride\` event; the task says \`overridden: true\` until it is revived. A carrier that still runs is told to stop, and its later result is discarded. Forced to \`pending\` or \`queued\`, the task gets a fresh budget of attempts.`,
     "## Statuses of a pipeline run",
     `A run has one of ${codes(RUN_STATUSES)}. It ends once every one of its tasks has ended.`,
-    "See also: [errors](errors.md), [events, triggers and failure kinds](events.md).",
+    "See also: [records and queries](records.md), [errors](errors.md), [events, triggers and failure kinds](events.md).",
   );
 }
 
@@ -67,7 +67,7 @@ function transitionSections(): readonly string[] {
 }
 
 const RULES: readonly string[] = [
-  "An attempt begins with `starting`: `attempt` rises by one and `startedAt` is set. `attempt` never passes `maxAttempts`; what would pass it by itself (backoff, requeue, `retryLost`) is refused with [`AttemptsExhausted`](errors.md).",
+  "An attempt begins with `starting`: `attempt` rises by one and `startedAt` is set. `attempt` never passes `maxAttempts`; what would pass it by itself (backoff, `retryLost`) is refused with [`AttemptsExhausted`](errors.md).",
   "A `retry` by a person grants one attempt more where the budget is spent: `maxAttempts` rises by one.",
   "A pause that is not reached in time goes back from `pausing` to `running`. A task that is asked to pause while it is `starting` waits for its launch first; so does a `resume` of it.",
   "A stop is never retried: a task that fails while it is `stopping` ends.",

@@ -2,6 +2,7 @@ import { errorsPage } from "./errors-page.ts";
 import { eventsPage } from "./events-page.ts";
 import { joinsPage } from "./joins-page.ts";
 import { lifecyclePage } from "./lifecycle-page.ts";
+import { recordsPage } from "./records-page.ts";
 
 /** Every generated page: its path from the root of the repository, and its text. */
 export function referencePages(): ReadonlyMap<string, string> {
@@ -10,5 +11,6 @@ export function referencePages(): ReadonlyMap<string, string> {
     ["docs/reference/errors.md", errorsPage()],
     ["docs/reference/events.md", eventsPage()],
     ["docs/reference/joins.md", joinsPage()],
+    ["docs/reference/records.md", recordsPage()],
   ]);
 }

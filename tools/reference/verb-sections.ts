@@ -19,7 +19,7 @@ const REVIVE_PURPOSE: Readonly<Record<(typeof REVIVE_OPERATIONS)[number], string
   retry: "leaves a terminal status for `queued`; the history stays.",
   skip: "leaves `failed` for `skipped`; the history stays. (A task that has not begun is skipped by a row of the transition table.)",
   reset:
-    "begins a new epoch: attempts count from 0, older attempts and steps stay in the history under their epoch. It is dangerous, so it asks for `confirm: true` (command line: `--yes`), and it is refused while the task's code runs.",
+    "begins a new epoch: attempts count from 0, older attempts and steps stay in the history under their epoch. It is dangerous, so it asks for `confirm: true`, and it is refused while the task's code runs.",
   rerun: "is used by a run alone: a node below a retried one goes back to `pending`, with its history and a fresh budget of attempts.",
 };
 
