@@ -6,8 +6,19 @@ import { ProcessExecutor } from "../../src/runtime/executors/process.ts";
 import type { ProcessLink } from "../../src/runtime/executors/process-link.ts";
 import { ReportRecorder } from "../../src/testing/executor-recorder.ts";
 import { jobOf } from "../runtime/executors-unit/support/listening.ts";
-import { processEndsNoLine, processLeavesTrace, threadEndsNoLine, threadLeavesTrace } from "./fixtures/mended.ts";
+import {
+  processBides,
+  processEndsNoLine,
+  processLeavesEnd,
+  processLeavesTrace,
+  processSavesAndDies,
+  threadBides,
+  threadEndsNoLine,
+  threadLeavesEnd,
+  threadLeavesTrace,
+} from "./fixtures/mended.ts";
 import { CarrierRig, PUPPETS } from "./support/carrier-rig.ts";
+import { eventually } from "./support/eventually.ts";
 import { KILLABLE } from "./support/kinds.ts";
 import { expectSound } from "./support/soundness.ts";
 import { Stage } from "./support/stage.ts";
@@ -92,4 +103,44 @@ describe("a start timeout that comes due while the carrier is getting ready", ()
     expect((await rig.controller.history(handle.id)).map(({ to }) => to)).toEqual(["queued", "starting", "running", "succeeded"]);
     expect(existsSync(stage.path("trace"))).toBe(true);
   });
+});
+
+describe.each([
+  { kind: "thread", leaver: threadLeavesEnd, innocent: threadBides },
+  { kind: "process", leaver: processLeavesEnd, innocent: processBides },
+] as const)("$kind: what a task has left behind ends its carrier", ({ kind, leaver, innocent }) => {
+  const open = async (): Promise<CarrierRig> =>
+    await CarrierRig.open({ tasks: [leaver, innocent], concurrency: { maxParallel: 1 }, threads: { keep: 1 }, processes: { standby: 1, reuse: true } });
+
+  // A thread cannot abort, and its Node says so itself.
+  test.each(["exit", "imported exit", "caught exit", "kill", ...(kind === "process" ? (["abort"] as const) : [])] as const)(
+    "by %s: refused, on the record of the task that left it, and the next task runs on",
+    async (how) => {
+      await using rig = await open();
+      const left = await rig.controller.submit(leaver, [how, 100]);
+      const next = await rig.controller.submit(innocent, [400]);
+      expect(await next.result()).toBe("bided");
+      expect(rig.warnings(next.id)).toEqual([]);
+      await eventually("it is on the record", () => rig.warnings(left.id).length > 0);
+      expect((await left.snapshot()).status).toBe("succeeded");
+      const told = rig.eventsOf(left.id).flatMap((event) => (event.type === "TaskWarning" ? [event.message] : []));
+      expect(told).toEqual([expect.stringMatching(/process\.(exit|kill|abort)\(.*\) was called by what "leaves-end-.*" had left running/)]);
+    },
+  );
+
+  test("by what nobody can tell: the failure of the next task says that it may not be its doing", async () => {
+    await using rig = await open();
+    const left = await rig.controller.submit(leaver, ["reallyExit", 200]);
+    const next = await rig.controller.submit(innocent, [5_000]);
+    const { status, failure } = await expectSound(rig.controller, next.id);
+    expect({ status, exitCode: failure?.exitCode }).toEqual({ status: "failed", exitCode: 3 });
+    expect(failure?.message).toContain(`the last of them "${leaver.name}" (${left.id})`);
+  });
+});
+
+test("what was saved is there for the next attempt, though the process was killed in the next line", async () => {
+  await using rig = await CarrierRig.open({ tasks: [processSavesAndDies], concurrency: { maxParallel: 2 }, processes: { standby: 2 } });
+  const retry = { maxAttempts: 2, backoff: () => 0 };
+  const handles = await Promise.all(Array.from({ length: 10 }, async () => await rig.controller.submit(processSavesAndDies, [], { retry })));
+  for (const handle of handles) expect(await handle.result()).toBe(900_000);
 });

@@ -45,6 +45,8 @@ export class Carrier {
   readonly #port: CarrierPort;
   #running: Running | null = null;
   #calls = 0;
+  /** Strays that have been told: an error that is thrown as well may come again. */
+  readonly #told = new WeakSet<object>();
 
   constructor(clock: Clock, port: CarrierPort) {
     this.#clock = clock;
@@ -55,6 +57,24 @@ export class Carrier {
   get hearsEarlier(): boolean {
     const scope = taskScope.getStore();
     return scope !== undefined && scope !== this.#running?.scope;
+  }
+
+  /**
+   * Code on the stack is about to end the whole carrier. That of an attempt which has ended here may not.
+   * @throws ConfigurationError in that code; it is put on the record of the task that left it running
+   */
+  ending(call: string): void {
+    const scope = taskScope.getStore();
+    if (scope === undefined) return;
+    if (scope === this.#running?.scope) {
+      this.#port.post({ type: "ending" });
+      return;
+    }
+    const error = new ConfigurationError(
+      `${call} was called by what "${scope.name}" had left running after its end, and was refused: other tasks run there now. Await what the task starts.`,
+    );
+    scope.stray(error);
+    throw error;
   }
 
   receive(message: ToCarrier): void {
@@ -182,6 +202,10 @@ export class Carrier {
   }
 
   #stray(job: Job, error: unknown): void {
+    if (typeof error === "object" && error !== null) {
+      if (this.#told.has(error)) return;
+      this.#told.add(error);
+    }
     this.#port.post({ type: "stray", taskId: job.taskId, attempt: job.attempt, error: recordError(error) });
   }
 

@@ -6,6 +6,7 @@ import { Carrier } from "./carrier.ts";
 import { markCarrier } from "./carrier-flag.ts";
 import { entryUrl } from "../entry-url.ts";
 import { canEncode, encodeFrame } from "./frames.ts";
+import { guardEnds } from "./late-ends.ts";
 import { FLUSHED, outputMark, sharedLine, WRITTEN } from "./process-line.ts";
 import type { FromCarrier, ToCarrier } from "./protocol.ts";
 import { PortInbox } from "./thread-line.ts";
@@ -16,6 +17,7 @@ const FLUSH_TAKES_AT_MOST_MS = 500;
 const MOST_UNWRITTEN_BYTES = 1024 * 1024;
 
 markCarrier();
+const exit = process.exit.bind(process);
 let handedOver = 0;
 for (const stream of [process.stdout, process.stderr]) writeThrough(stream);
 const shared = sharedLine();
@@ -31,10 +33,11 @@ line.unref();
 let current: { readonly taskId: string; readonly attempt: number } | null = null;
 
 const inbox = new PortInbox(port1, shared, receive);
-const carrier = new Carrier(systemClock, { post, inbox, copies: canEncode, retire: () => process.exit(0) });
+const carrier = new Carrier(systemClock, { post, inbox, copies: canEncode, retire: () => exit(0) });
 port1.on("message", receive);
 for (const stream of [process.stdout, process.stderr]) silenceEarlier(stream);
 watchStrays();
+guardEnds((call) => carrier.ending(call));
 // What was said last must be on its way before the threads of this process are ended.
 process.on("exit", flush);
 
@@ -49,14 +52,15 @@ function post(message: FromCarrier): void {
   if ((message.type === "returned" || message.type === "threw") && current !== null) markOutput(outputMark(current.taskId, current.attempt));
   handedOver = (handedOver + frame.length) | 0;
   port1.postMessage({ type: "pass", frame }, [frame.buffer]);
-  waitForReader();
+  // What was saved is what the next attempt goes on from, also when this process is killed in the next line.
+  waitForReader(message.type === "save" ? 0 : MOST_UNWRITTEN_BYTES);
   // User code may take the process down in its first line: by then it must be known that something ran.
   if (message.type === "launched") flush();
 }
 
 /** A flood waits here for its supervisor to read, instead of growing in memory and keeping a pause or stop behind it. */
-function waitForReader(): void {
-  for (let written = Atomics.load(shared, WRITTEN); ((handedOver - written) | 0) > MOST_UNWRITTEN_BYTES; written = Atomics.load(shared, WRITTEN))
+function waitForReader(mostUnwritten: number): void {
+  for (let written = Atomics.load(shared, WRITTEN); ((handedOver - written) | 0) > mostUnwritten; written = Atomics.load(shared, WRITTEN))
     Atomics.wait(shared, WRITTEN, written);
 }
 

@@ -68,6 +68,8 @@ export type FromCarrier =
   | { readonly type: "emit"; readonly kind: string; readonly payload: unknown }
   | { readonly type: "output"; readonly stream: "stdout" | "stderr"; readonly text: string }
   | { readonly type: "save"; readonly state: unknown }
+  /** The attempt's own code is about to end the carrier. */
+  | { readonly type: "ending" }
   | { readonly type: "ask"; readonly call: number; readonly node: string }
   | { readonly type: "stray"; readonly taskId: string; readonly attempt: number; readonly error: ErrorRecord }
   | JobEnd;

@@ -20,6 +20,8 @@ export abstract class RemoteExecutor<Link extends PooledLink> implements Executo
   protected abstract readonly pool: CarrierPool<Link>;
   protected readonly clock: Clock;
   readonly #strays: StrayListener;
+  /** The task that a carrier was given last. */
+  readonly #last = new WeakMap<Link, { readonly taskId: string; readonly name: string }>();
 
   constructor(clock: Clock, strays: StrayListener = () => {}) {
     this.clock = clock;
@@ -46,6 +48,8 @@ export abstract class RemoteExecutor<Link extends PooledLink> implements Executo
   launch(request: LaunchRequest): ExecutionHandle {
     const { module } = this.#address(request);
     const link = this.pool.take();
+    const earlier = this.#last.get(link) ?? null;
+    this.#last.set(link, { taskId: request.taskId, name: request.name });
     const handle = new RemoteHandle(this.clock, request, {
       link,
       job: jobOf(request, module),
@@ -54,6 +58,7 @@ export abstract class RemoteExecutor<Link extends PooledLink> implements Executo
       // The handle goes on listening: it is told when an abandoned body ends after all.
       discard: () => this.pool.drop(link),
       refusal: (error) => uncloneable(request.args, "args", error, link.copies?.bind(link)),
+      earlier,
       earlierStray: this.#strays,
     });
     handle.begin();

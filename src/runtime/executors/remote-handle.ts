@@ -26,6 +26,8 @@ export interface RemoteCarrier {
   refusal(error: unknown): Error;
   /** The carrier is gone or not to be trusted: it is to be replaced. */
   discard(): void;
+  /** The task that the carrier had before this one; `null`: it is its first. */
+  readonly earlier: { readonly taskId: string; readonly name: string } | null;
   /** An attempt that the carrier had before this one has left an error behind. */
   readonly earlierStray?: StrayListener;
 }
@@ -46,6 +48,8 @@ export class RemoteHandle implements ExecutionHandle, CarrierListener {
   /** We have sent a signal or killed it: its end is our doing. */
   #forced = false;
   #stopAsked = false;
+  /** The body itself has called what ends the carrier. */
+  #endsItself = false;
   /** What it last said on stderr: where nothing ran, the reason is there. */
   #lastWords: string | null = null;
   #killTimer: Timer | null = null;
@@ -146,6 +150,9 @@ export class RemoteHandle implements ExecutionHandle, CarrierListener {
         if (message.taskId === this.#request.taskId && message.attempt === this.#request.attempt) reports.stray(reviveError(message.error));
         else this.#carrier.earlierStray?.(message.taskId, message.attempt, reviveError(message.error));
         return;
+      case "ending":
+        this.#endsItself = true;
+        return;
       case "ask":
         void this.#answer(message.call, message.node);
         return;
@@ -228,7 +235,14 @@ export class RemoteHandle implements ExecutionHandle, CarrierListener {
     const how = reason ?? (signal === null ? `exited with code ${exitCode ?? "unknown"}` : `was ended by ${signal}`);
     const nothingRan = this.#lastWords === null ? "nothing ran" : `nothing ran; its last line on stderr: ${this.#lastWords}`;
     const extent = this.#began ? "the outcome is unknown, side effects are possible" : nothingRan;
-    const message = `the ${this.#carrier.word} ${how} without an outcome: ${extent}`;
+    const message = `the ${this.#carrier.word} ${how} without an outcome: ${extent}${this.#suspicion()}`;
     return createFailure({ kind: "nonzero_exit", message, exitCode, signal, retryable: true });
+  }
+
+  /** What a task before this one has left running can end the carrier in ways that nobody can tell apart. */
+  #suspicion(): string {
+    const { earlier, word } = this.#carrier;
+    if (earlier === null || this.#endsItself) return "";
+    return `. Other tasks ran in this ${word} before, the last of them "${earlier.name}" (${earlier.taskId}): what one of them left running may be the cause`;
   }
 }

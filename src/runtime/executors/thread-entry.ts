@@ -4,6 +4,7 @@ import { systemClock } from "../system-clock.ts";
 import { watchStrays } from "../strays.ts";
 import { Carrier } from "./carrier.ts";
 import { markCarrier } from "./carrier-flag.ts";
+import { guardEnds } from "./late-ends.ts";
 import type { FromCarrier, ToCarrier } from "./protocol.ts";
 import { charsOf, PortInbox, TAKEN } from "./thread-line.ts";
 
@@ -20,6 +21,7 @@ const inbox = new PortInbox(port, counter, (message) => carrier.receive(message)
 const carrier = new Carrier(systemClock, { post, inbox, retire: () => port.close() });
 port.on("message", (message: ToCarrier) => carrier.receive(message));
 watchStrays();
+guardEnds((call) => carrier.ending(call));
 
 /** A flood waits here for its supervisor to read, instead of growing in memory there. */
 function post(message: FromCarrier): void {

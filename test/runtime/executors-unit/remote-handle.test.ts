@@ -3,6 +3,7 @@ import { recordError } from "../../../src/core/error-record.ts";
 import type { LaunchRequest, Settlement } from "../../../src/core/ports/executor.ts";
 import type { CarrierLink, CarrierListener } from "../../../src/runtime/executors/carrier-link.ts";
 import type { FromCarrier, Job, ToCarrier } from "../../../src/runtime/executors/protocol.ts";
+import type { RemoteCarrier } from "../../../src/runtime/executors/remote-handle.ts";
 import { RemoteHandle } from "../../../src/runtime/executors/remote-handle.ts";
 import { ReportRecorder } from "../../../src/testing/executor-recorder.ts";
 import { FakeClock } from "../../../src/testing/fake-clock.ts";
@@ -43,6 +44,7 @@ let clock: FakeClock;
 let link: FakeLink;
 let reports: ReportRecorder;
 let done: unknown[];
+let earlier: RemoteCarrier["earlier"];
 let job: Job;
 
 beforeEach(() => {
@@ -50,6 +52,7 @@ beforeEach(() => {
   link = new FakeLink();
   reports = new ReportRecorder();
   done = [];
+  earlier = null;
   job = {
     taskId: "t1",
     pipelineRunId: null,
@@ -86,6 +89,7 @@ function begin(changes: Partial<LaunchRequest> = {}): RemoteHandle {
       done.push("given back");
     },
     discard: () => void done.push("discarded"),
+    earlier,
     refusal: (error) => new TypeError("refused", { cause: error }),
   });
   handle.begin();
@@ -210,6 +214,25 @@ describe("the end", () => {
     const failure = { kind: "nonzero_exit", exitCode, signal, retryable: true, message: `${message}: the outcome is unknown, side effects are possible` };
     expect(await endOf(handle.settled)).toMatchObject({ type: "died", failure });
     expect(done).toEqual(["discarded"]);
+  });
+});
+
+describe("the death of a carrier that had tasks before", () => {
+  const SUSPICION = /Other tasks ran in this worker thread before, the last of them "hog" \(t0\): what one of them left running may be the cause$/;
+
+  test.each([true, false])("may be their doing, and says so (begun: %s)", async (isBegun) => {
+    earlier = { taskId: "t0", name: "hog" };
+    const handle = isBegun ? begun() : begin();
+    link.exits(1);
+    expect(await endOf(handle.settled)).toMatchObject({ type: "died", failure: { message: expect.stringMatching(SUSPICION) } });
+  });
+
+  test("is not, where the body has called for it itself", async () => {
+    earlier = { taskId: "t0", name: "hog" };
+    const handle = begun();
+    link.says({ type: "ending" });
+    link.exits(3);
+    expect(await endOf(handle.settled)).toMatchObject({ failure: { message: expect.stringMatching(/side effects are possible$/) } });
   });
 });
 
