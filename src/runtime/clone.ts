@@ -1,4 +1,7 @@
 import { ConfigurationError } from "../core/errors.ts";
+import { readableFields } from "./readable-fields.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * A structured clone.
@@ -11,6 +14,15 @@ export function clone(value: unknown, what: string): unknown {
   } catch (error) {
     const { path } = findTrouble(value, what, 0, clones) ?? { path: what };
     throw new ConfigurationError(`${path} cannot be copied: it holds a function, a symbol, a promise or the like. Give plain data.`, { cause: error });
+  }
+}
+
+/** A structured clone of the fields of a log line, with a text in place of each value that cannot be copied. */
+export function cloneFields(fields: Fields): Fields {
+  try {
+    return structuredClone(fields);
+  } catch {
+    return structuredClone(readableFields(fields, clones));
   }
 }
 
@@ -62,7 +74,8 @@ function partsOf(value: object, path: string): readonly (readonly [string, unkno
   }
 }
 
-function clones(value: unknown): boolean {
+/** Can it be cloned? */
+export function clones(value: unknown): boolean {
   try {
     structuredClone(value);
     return true;

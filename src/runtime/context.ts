@@ -6,7 +6,7 @@ import type { Artifacts, TaskContext, TaskLog, TrackOptions } from "../core/port
 import type { ProgressReport } from "../core/progress.ts";
 import { AttemptArtifacts } from "./artifacts.ts";
 import type { CancellationToken } from "./cancellation.ts";
-import { clone } from "./clone.ts";
+import { clone, cloneFields } from "./clone.ts";
 import { track } from "./track.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -18,6 +18,8 @@ export type ContextSource = Pick<
   "taskId" | "pipelineRunId" | "name" | "attempt" | "fencingToken" | "deadlineAt" | "saved" | "artifacts" | "upstream"
 > & {
   readonly reports: Pick<LaunchRequest["reports"], "progress" | "log" | "emit" | "save">;
+  /** What is reported is copied on its way. Where it is not it is copied here: what the task does to it afterwards is not said. */
+  readonly copiesReports?: true;
 };
 
 class RequestLog implements TaskLog {
@@ -44,7 +46,8 @@ class RequestLog implements TaskLog {
   }
 
   #line(level: LogLevel, message: string, fields: Fields | undefined): void {
-    this.#request.reports.log(level, String(message), fields ?? NO_FIELDS);
+    const { reports, copiesReports } = this.#request;
+    reports.log(level, String(message), fields === undefined ? NO_FIELDS : copiesReports === true ? fields : cloneFields(fields));
   }
 }
 
@@ -139,7 +142,8 @@ export class RuntimeContext implements TaskContext {
   emit(kind: string, payload: unknown): void {
     if (typeof kind !== "string" || kind === "")
       throw new ConfigurationError(`ctx.emit takes a kind, a non-empty string, as its first argument, not ${JSON.stringify(kind) ?? typeof kind}.`);
-    this.#request.reports.emit(kind, payload);
+    const { reports, copiesReports } = this.#request;
+    reports.emit(kind, copiesReports === true ? payload : clone(payload, `ctx.emit: payload of ${JSON.stringify(kind)}`));
   }
 }
 

@@ -11,7 +11,7 @@ import { expectSound } from "./support/soundness.ts";
 const AT_ONCE = { maxAttempts: 3, backoff: () => 0 } as const;
 
 describe.each(KILLABLE)("%s: what cannot be copied", (kind) => {
-  test.each(["result", "emit", "log", "save"] as const)("is refused where it is said (%s), with its path, and never tried again", async (by) => {
+  test.each(["result", "emit", "save"] as const)("is refused where it is said (%s), with its path, and never tried again", async (by) => {
     await using rig = await CarrierRig.open({ tasks: [FACTS[kind]], concurrency: { maxParallel: 1 } });
     const handle = await rig.controller.submit(FACTS[kind], [{ does: "let out a function", by }], { retry: AT_ONCE });
     const snapshot = await expectSound(rig.controller, handle.id);
@@ -80,6 +80,35 @@ describe.each(KILLABLE)("%s: arguments that are storable and cannot be carried",
     const submitted = callNow(rig.controller, "submit", [FACTS[kind].name, [{ at: [new URL("http://example.test/")] }]]);
     await expect(submitted).rejects.toMatchObject({ code: "CONFIGURATION", message: expect.stringMatching(/^args\[0\]\.at\[0\] cannot leave .*its href/) });
     expect((await rig.controller.list()).items).toEqual([]);
+  });
+});
+
+describe.each(KINDS)("%s: what a body says", (kind) => {
+  const open = async (): Promise<CarrierRig> => await CarrierRig.open({ tasks: [FACTS[kind]], concurrency: { maxParallel: 1 } });
+
+  test("in a log line never fails it: what cannot be copied is a text there", async () => {
+    await using rig = await open();
+    const handle = await rig.controller.submit(FACTS[kind], [{ does: "let out a function", by: "log" }]);
+    expect(await handle.result()).toBe("was not refused");
+    const lines = rig.eventsOf(handle.id).flatMap((event) => (event.type === "TaskLogLine" ? [event.fields] : []));
+    expect(lines).toEqual([{ rows: [1, { call: "function call" }] }]);
+  });
+
+  test("by ctx.emit is refused with its path where it cannot be copied", async () => {
+    await using rig = await open();
+    const handle = await rig.controller.submit(FACTS[kind], [{ does: "let out a function", by: "emit" }], { retry: AT_ONCE });
+    const { status, attempt, failure } = await handle.wait({ timeout: "10s" });
+    expect({ status, attempt, name: failure?.name }).toEqual({ status: "failed", attempt: 1, name: "ConfigurationError" });
+    expect(failure?.message).toMatch(/^ctx\.emit: payload of "value"\.rows\[1\]\.call cannot/);
+  });
+
+  test("is as it was then, whatever becomes of it", async () => {
+    await using rig = await open();
+    const handle = await rig.controller.submit(FACTS[kind], [{ does: "change what it has said" }]);
+    await handle.result();
+    await rig.became(handle.id, "succeeded");
+    expect(rig.outputs(handle.id, "value")).toEqual([{ rows: [1] }]);
+    expect(rig.eventsOf(handle.id).flatMap((event) => (event.type === "TaskLogLine" ? [event.fields] : []))).toEqual([{ rows: [1] }]);
   });
 });
 

@@ -1,6 +1,9 @@
 import type { ProgressReport } from "../progress.ts";
 
-/** The task's own log: each line carries the task, the run and the attempt. */
+/**
+ * The task's own log: each line carries the task, the run and the attempt. The fields are copied as they are said; in place of
+ * what cannot be copied (a function, a promise) the line has a text that describes it. A log line never fails its task.
+ */
 export interface TaskLog {
   debug(message: string, fields?: Readonly<Record<string, unknown>>): void;
   info(message: string, fields?: Readonly<Record<string, unknown>>): void;
@@ -75,6 +78,9 @@ export interface TaskContext {
   readonly saved: unknown;
   /** The value of an upstream node of this run, by the node's name. Throws `OutcomeMissing` where it has none. */
   upstream(node: string): Promise<unknown>;
-  /** Sends a value to those who watch (`TaskOutput`). */
+  /**
+   * Sends a copy of a value to those who watch (`TaskOutput`).
+   * @throws ConfigurationError that names the path of what cannot be copied, wherever the task runs
+   */
   emit(kind: string, payload: unknown): void;
 }

@@ -4,10 +4,11 @@ import type { Clock } from "../../core/ports/clock.ts";
 import { unreachable } from "../../core/unreachable.ts";
 import { CancellationToken } from "../cancellation.ts";
 import type { Inbox } from "../cancellation.ts";
-import { uncloneable } from "../clone.ts";
+import { clones, uncloneable } from "../clone.ts";
 import { RuntimeContext } from "../context.ts";
 import type { ContextSource } from "../context.ts";
 import { ProgressThrottle } from "../progress-throttle.ts";
+import { readableFields } from "../readable-fields.ts";
 import { taskScope } from "../task-scope.ts";
 import type { TaskScope } from "../task-scope.ts";
 import { loadTask } from "./load-task.ts";
@@ -149,7 +150,13 @@ export class Carrier {
       if (job.asksToBegin) await this.#toBegin(running);
       else this.#port.post({ type: "launched" });
       const context = new RuntimeContext(
-        { ...job, deadlineAt: () => running.deadlineAt, upstream: async (node) => await this.#ask(running, node), reports: reportsTo(say, progress, active) },
+        {
+          ...job,
+          deadlineAt: () => running.deadlineAt,
+          upstream: async (node) => await this.#ask(running, node),
+          reports: reportsTo(say, progress, active),
+          copiesReports: true,
+        },
         token,
       );
       const value = await taskScope.run(scope, async () => await run(context, ...job.args));
@@ -215,7 +222,7 @@ export class Carrier {
       this.#port.post(message);
     } catch (error) {
       const { copies } = this.#port;
-      if (message.type === "log") throw uncloneable(message.fields, "ctx.log: fields", error, copies);
+      if (message.type === "log") return this.#port.post({ ...message, fields: readableFields(message.fields, copies ?? clones) });
       if (message.type === "emit") throw uncloneable(message.payload, `ctx.emit: payload of ${JSON.stringify(message.kind)}`, error, copies);
       if (message.type === "save") throw uncloneable(message.state, "ctx.save(state)", error, copies);
       throw error;

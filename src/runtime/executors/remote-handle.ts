@@ -108,10 +108,7 @@ export class RemoteHandle implements ExecutionHandle, CarrierListener {
     const { reports } = this.#request;
     switch (message.type) {
       case "ready":
-        // Its time is up or nobody wants it any more: the body does not begin.
-        if (this.#state !== "going" || this.#stopAsked) return;
-        this.#launched();
-        this.#tell({ type: "begin" });
+        this.#ready();
         return;
       case "launched":
         this.#launched();
@@ -170,6 +167,13 @@ export class RemoteHandle implements ExecutionHandle, CarrierListener {
   exited(exit: CarrierExit): void {
     this.#carrier.discard();
     this.#finish(this.#forced ? { type: "killed", exitCode: exit.exitCode, signal: exit.signal } : { type: "died", failure: this.#death(exit) });
+  }
+
+  /** Its time is up, or nobody wants it any more: then the body does not begin. */
+  #ready(): void {
+    if (this.#state !== "going" || this.#stopAsked) return;
+    this.#launched();
+    this.#tell({ type: "begin" });
   }
 
   #launched(): void {

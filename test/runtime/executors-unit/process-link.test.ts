@@ -82,14 +82,15 @@ describe("a child process", () => {
     const link = newLink();
     const heard = new Listening(link);
     const body =
-      'const said = []; const values = { memory: new SharedArrayBuffer(8), blob: new Blob(["x"]) }; for (const say of [(v) => ctx.emit("k", v), (v) => ctx.log.info("m", v), (v) => ctx.save(v)]) for (const key in values) try { say({ rows: [values[key]] }); said.push("went"); } catch (error) { said.push(error.message.split(" cannot")[0]); } ctx.emit("refused", said); return { deep: [values.blob] };';
+      'const said = []; const values = { memory: new SharedArrayBuffer(8), blob: new Blob(["x"]) }; for (const say of [(v) => ctx.emit("k", v), (v) => ctx.save(v)]) for (const key in values) try { say({ rows: [values[key]] }); said.push("went"); } catch (error) { said.push(error.message.split(" cannot")[0]); } ctx.emit("refused", said); for (const key in values) ctx.log.info("m", { rows: [values[key]] }); return { deep: [values.blob] };';
     link.post({ type: "run", job: jobOf("it", { module: taskModule(body) }) });
     expect(await heard.end()).toMatchObject({
       type: "threw",
       error: { failure: { message: expect.stringMatching(/^result\.deep\[0\] cannot leave its process: Blob can/) } },
     });
-    const paths = ['ctx.emit: payload of "k".rows[0]', "ctx.log: fields.rows[0]", "ctx.save(state).rows[0]"].flatMap((path) => [path, path]);
+    const paths = ['ctx.emit: payload of "k".rows[0]', "ctx.save(state).rows[0]"].flatMap((path) => [path, path]);
     expect(heard.of("emit")).toEqual([{ type: "emit", kind: "refused", payload: paths }]);
+    expect(heard.of("log").map(({ fields }) => fields)).toEqual([{ rows: ["SharedArrayBuffer {}"] }, { rows: ["Blob {}"] }]);
   });
 
   test("that floods waits until it is read", async () => {
