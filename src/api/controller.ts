@@ -8,6 +8,11 @@ import type { Page, StatusCounts, TaskQuery } from "../core/ports/store.ts";
 import { quietLogger } from "../core/ports/logger.ts";
 import { DEFAULTS } from "../core/policies/timeout.ts";
 import type { TaskSnapshot } from "../core/snapshot.ts";
+import type { Explanation } from "../core/explanation.ts";
+import type { Hold, HoldTarget } from "../core/holds.ts";
+import { changeLimits, limitsOf } from "../core/limits.ts";
+import type { Limits, LimitsChange } from "../core/limits.ts";
+import type { Buckets } from "../runtime/buckets.ts";
 import type { TaskStatus } from "../core/status.ts";
 import type { Verb, VerbAnswer } from "../core/verbs.ts";
 import { Engine } from "../runtime/engine.ts";
@@ -17,7 +22,7 @@ import { memoryStore } from "../stores/memory/store.ts";
 import { CARRIER_KEYS, readCarrierOptions } from "./carrier-options.ts";
 import { checkInput } from "./check-input.ts";
 import { checkPorts } from "./check-ports.ts";
-import { LOOP_WATCH_KEYS, readEventOptions, readFolder, readLoopWatch, refuseWhileLoading, readPriority } from "./options.ts";
+import { LOOP_WATCH_KEYS, readEventOptions, readFolder, readLoopWatch, refuseWhileLoading, readPriority, readVerbOptions } from "./options.ts";
 import type {
   Asking,
   ControllerOptions,
@@ -38,6 +43,7 @@ import { planRun } from "./plan-run.ts";
 import { readQuery } from "./query.ts";
 import { Registry } from "./registry.ts";
 import { RunHandle } from "./run-handle.ts";
+import { checkPerBucket, readBucketChoice, readBuckets, readHoldTarget, readStartTime } from "./scheduling.ts";
 import { storableOverrides } from "./storable-overrides.ts";
 import { POLICY_KEYS, resolveTask } from "./task.ts";
 import type { ArgsThen, Task } from "./task.ts";
@@ -49,6 +55,7 @@ const OPEN_KEYS = [
   "tasks",
   "pipelines",
   "concurrency",
+  "buckets",
   "clock",
   "logger",
   "random",
@@ -59,7 +66,7 @@ const OPEN_KEYS = [
   "executors",
   "watchLoop",
 ] as const;
-const SUBMIT_KEYS = ["priority", "retry", "timeout", "tags"] as const;
+const SUBMIT_KEYS = ["priority", "retry", "timeout", "tags", "delay", "runAt", "bucketKey"] as const;
 
 /**
  * The control plane: submits tasks, starts runs, passes verbs on, answers questions. Opened with `open`,
@@ -69,13 +76,13 @@ export class Controller {
   readonly #engine: Engine;
   readonly #registry: Registry;
   readonly #controls: TaskControls;
-  readonly #defaultPriority: number;
+  readonly #buckets: Buckets | null;
 
-  private constructor(engine: Engine, registry: Registry, defaultPriority: number) {
+  private constructor(engine: Engine, registry: Registry, buckets: Buckets | null) {
     this.#engine = engine;
     this.#registry = registry;
     this.#controls = new TaskControls(engine, (name, overrides) => registry.definition(name, overrides));
-    this.#defaultPriority = defaultPriority;
+    this.#buckets = buckets;
   }
 
   /**
@@ -89,6 +96,7 @@ export class Controller {
     const { artifacts, executor, threads, processes, executors } = given;
     const registry = new Registry(options.tasks, options.pipelines);
     const concurrency = resolveConcurrencyPolicy(options.concurrency);
+    const buckets = readBuckets(options.buckets, concurrency);
     const carriers = readCarrierOptions({ executor, threads, processes, executors });
     const store = options.store ?? memoryStore();
     await store.open();
@@ -108,7 +116,7 @@ export class Controller {
       await engine.close(0);
       throw error;
     }
-    return new Controller(engine, registry, concurrency.defaultPriority);
+    return new Controller(engine, registry, buckets);
   }
 
   /**
@@ -123,14 +131,16 @@ export class Controller {
     const task = this.#registry.task(asked);
     // Now, before anything is waited for: the caller's objects are the caller's again.
     const owned = ownArgs(args, task.name);
-    const { priority, retry, timeout, tags } = checkOptions(options, SUBMIT_KEYS, "submit", POLICY_KEYS);
+    const { priority, retry, timeout, tags, delay, runAt, bucketKey } = checkOptions(options, SUBMIT_KEYS, "submit", POLICY_KEYS);
     // Checked once, when it was registered; again only where something is put in the place of its own options.
     const isAsDefined = retry === undefined && timeout === undefined && tags === undefined;
     const definition = isAsDefined ? this.#registry.definition(task.name, null) : resolveTask(task, { retry, timeout, tags });
     const cell = await this.#engine.submit({
       definition,
       args: await checkInput(task.name, task.options.input, owned),
-      priority: readPriority(priority, "submit: priority", this.#defaultPriority),
+      priority: readPriority(priority, "submit: priority", this.#engine.concurrency.defaultPriority),
+      bucket: readBucketChoice(bucketKey, this.#buckets, "submit"),
+      availableAt: readStartTime({ delay, runAt }, this.#engine.clock.now(), "submit"),
       overrides: isAsDefined ? null : storableOverrides({ retry, timeout, tags }),
     });
     return new TaskHandle(this.#controls, cell);
@@ -146,10 +156,11 @@ export class Controller {
   ): Promise<RunHandle> {
     const [params = [], options = {}] = rest;
     const pipeline = this.#registry.pipeline(asked);
-    const { priority } = checkOptions(options, ["priority"], "startRun");
+    const { priority, bucketKey } = checkOptions(options, ["priority", "bucketKey"], "startRun");
     const checked = await checkInput(pipeline.name, pipeline.options.input, ownArgs(params, pipeline.name, "params"));
     const plan = planRun(pipeline, checked, {
-      priority: readPriority(priority, "startRun: priority", this.#defaultPriority),
+      priority: readPriority(priority, "startRun: priority", this.#engine.concurrency.defaultPriority),
+      bucket: readBucketChoice(bucketKey, this.#buckets, "startRun"),
       use: (task) => this.#registry.use(task),
     });
     return new RunHandle(this.#engine, await this.#engine.startRun(plan));
@@ -168,6 +179,61 @@ export class Controller {
   /** How many of the tasks that fit are in each status. */
   async stats(query: Omit<TaskQuery, "limit" | "cursor"> = {}): Promise<StatusCounts> {
     return await this.#engine.store.tasks.counts(readQuery(query));
+  }
+
+  /** How many of the tasks that fit are in each bucket; those in none, and buckets without any, are left out. Source §15. */
+  async bucketCounts(query: Omit<TaskQuery, "limit" | "cursor"> = {}): Promise<ReadonlyMap<number, number>> {
+    return await this.#engine.store.tasks.bucketCounts(readQuery(query));
+  }
+
+  /** Why the task is where it is: what it waits for and who is in its way, or what it does. Changes nothing. */
+  async explain(taskId: string): Promise<Explanation> {
+    return await this.#engine.explain(taskId);
+  }
+
+  /** The limits in force. */
+  get limits(): Limits {
+    return limitsOf(this.#engine.concurrency);
+  }
+
+  /**
+   * Changes limits while tasks run; what is left out stays. A lowered one takes effect as tasks end: none is stopped for it.
+   * Answers with those in force from now on.
+   * @throws ConfigurationError, and nothing has changed
+   */
+  async setLimits(change: LimitsChange): Promise<Limits> {
+    const concurrency = changeLimits(this.#engine.concurrency, change, "setLimits");
+    if (concurrency.perBucket !== null) checkPerBucket(this.#buckets, "setLimits: perBucket");
+    this.#engine.setConcurrency(concurrency);
+    return this.limits;
+  }
+
+  /**
+   * From now on no task of that name, with that tag or of that bucket is started, also none that is retried or goes on after
+   * its backoff; what runs goes on. Held already: the hold stays as it is, and is the answer.
+   * @throws UnknownName, ConfigurationError
+   */
+  async hold(target: HoldTarget, options?: Asking): Promise<Hold> {
+    const { by } = readVerbOptions(options, "hold");
+    const read = this.#holdTarget(target, "hold");
+    this.#engine.refuseWhenClosed();
+    return this.#engine.holds.hold(read, { actor: by.actor ?? "user", reason: by.reason ?? null });
+  }
+
+  /** Ends a hold: what waited for nothing else gets its turn. False: it was not held. */
+  async release(target: HoldTarget): Promise<boolean> {
+    const read = this.#holdTarget(target, "release");
+    this.#engine.refuseWhenClosed();
+    return this.#engine.holds.release(read);
+  }
+
+  /** What is held, by whom and why, the oldest first. */
+  async holds(): Promise<readonly Hold[]> {
+    return this.#engine.holds.all;
+  }
+
+  #holdTarget(target: unknown, what: "hold" | "release"): HoldTarget {
+    return readHoldTarget(target, what, { buckets: this.#buckets, checkTaskName: (name) => this.#registry.checkTaskName(name) });
   }
 
   /** May the verb be used on the task now? Answers without side effects. */

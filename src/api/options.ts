@@ -21,6 +21,7 @@ import type { VerbOptions } from "../runtime/control.ts";
 import { inCarrier } from "../runtime/executors/carrier-flag.ts";
 import type { CarrierOptions } from "./carrier-options.ts";
 import type { AnyPipeline } from "./pipeline.ts";
+import type { BucketOptions, StartOptions } from "./scheduling.ts";
 import { isLoadingTasks, refuseLoading } from "./task-loading.ts";
 import type { AnyTask } from "./task.ts";
 
@@ -33,6 +34,8 @@ export interface ControllerOptions extends CarrierOptions {
   /** The pipelines that may be run. */
   readonly pipelines?: readonly AnyPipeline[];
   readonly concurrency?: ConcurrencyPolicy;
+  /** Spreads tasks over buckets, for `concurrency.perBucket` and `hold`; default: none. */
+  readonly buckets?: BucketOptions;
   /** The folder for the files of attempts (`ctx.artifacts`); default: a temporary one that goes with the controller. */
   readonly artifacts?: string;
   /**
@@ -50,7 +53,7 @@ export interface ControllerOptions extends CarrierOptions {
 }
 
 /** Options of `submit`. */
-export interface SubmitOptions {
+export interface SubmitOptions extends StartOptions {
   /** Higher first; default `concurrency.defaultPriority`. An integer. */
   readonly priority?: number;
   /** In place of the task's own. */
@@ -62,7 +65,7 @@ export interface SubmitOptions {
 }
 
 /** Options of `startRun`. */
-export interface RunOptions {
+export interface RunOptions extends Pick<StartOptions, "bucketKey"> {
   /** Of all its nodes; default `concurrency.defaultPriority`. An integer. */
   readonly priority?: number;
 }
@@ -141,7 +144,8 @@ const VERB_KEYS = {
   pause: ["timeout"],
   resume: [],
   retry: ["force"],
-} as const satisfies Partial<Record<Verb, readonly ("grace" | "timeout" | "force")[]>>;
+  hold: [],
+} as const satisfies Partial<Record<Verb | "hold", readonly ("grace" | "timeout" | "force")[]>>;
 
 /** Reads the options of a verb. */
 export function readVerbOptions(options: unknown, verb: keyof typeof VERB_KEYS): VerbOptions {

@@ -9,6 +9,7 @@ import { checkInteger, checkOneOf, checkOptions, isList } from "../core/options.
 import type { Options } from "../core/options.ts";
 import { checkAggregation } from "../core/aggregation.ts";
 import { resolveAggregationPolicy } from "../core/policies/aggregation.ts";
+import type { BucketChoice } from "../runtime/buckets.ts";
 import type { MapPlan, NodePlan, RunPlan, UpstreamReader } from "../runtime/run-plan.ts";
 import { ownArgs } from "./own-args.ts";
 import { value } from "./pipeline.ts";
@@ -35,11 +36,13 @@ class Builder implements PipelineBuilder {
   readonly #made = new WeakSet<object>();
   readonly #onUpstreamFailure: UpstreamFailureRule;
   readonly #priority: number;
+  readonly #bucket: BucketChoice | undefined;
   #open = true;
 
-  constructor(parts: { readonly onUpstreamFailure: UpstreamFailureRule; readonly priority: number }) {
+  constructor(parts: { readonly onUpstreamFailure: UpstreamFailureRule; readonly priority: number; readonly bucket: BucketChoice | undefined }) {
     this.#onUpstreamFailure = parts.onUpstreamFailure;
     this.#priority = parts.priority;
+    this.#bucket = parts.bucket;
   }
 
   add<Args extends readonly unknown[], Result, Name extends string>(task: Task<string, Args, Result>, ...rest: readonly unknown[]): PipelineNode<Name, Result> {
@@ -88,7 +91,7 @@ class Builder implements PipelineBuilder {
       hasCondition: options.when !== undefined,
       kind: particular.map === undefined ? "task" : "map",
     });
-    this.plans.push({ name: node.name, definition, priority: this.#priority, ...particular, when: readWhen(options.when, label) });
+    this.plans.push({ name: node.name, definition, priority: this.#priority, bucket: this.#bucket, ...particular, when: readWhen(options.when, label) });
     return node;
   }
 
@@ -166,6 +169,8 @@ function readWhen(when: unknown, label: string): NodePlan["when"] {
 /** How a run is planned. */
 export interface PlanOptions {
   readonly priority: number;
+  /** Default: none. */
+  readonly bucket?: BucketChoice;
   /** Called with each task that a node uses, once the whole graph is checked. */
   readonly use: (task: AnyTask) => void;
 }
@@ -178,11 +183,11 @@ export interface PlanOptions {
 export function planRun<Params extends readonly unknown[]>(
   pipeline: Pipeline<string, Params>,
   params: readonly unknown[],
-  { priority, use }: PlanOptions,
+  { priority, bucket, use }: PlanOptions,
 ): RunPlan {
   const { name, options } = pipeline;
   const onUpstreamFailure = checkOneOf(options.onUpstreamFailure ?? "cancel", UPSTREAM_FAILURE_RULES, `pipeline "${name}": onUpstreamFailure`);
-  const builder = new Builder({ onUpstreamFailure, priority });
+  const builder = new Builder({ onUpstreamFailure, priority, bucket });
   const returned: unknown = Reflect.apply(pipeline.build, undefined, [builder, ...params]);
   builder.close();
   if (returned instanceof Promise) {

@@ -76,6 +76,12 @@ export class Registry {
     return resolveTask(registered.given, { retry, timeout, tags });
   }
 
+  /** @throws UnknownName where no task of that name is known, registered or used by a node. */
+  checkTaskName(name: string): void {
+    if (!this.#tasks.has(name) && !this.#nodeTasks.has(name))
+      throw new UnknownName("task", name, nearestNames(name, [...this.#tasks.keys(), ...this.#nodeTasks.keys()]));
+  }
+
   /** A node of a pipeline uses this task: two different ones must not share a name. */
   use(task: AnyTask): void {
     const known = this.#tasks.get(task.name) ?? this.#nodeTasks.get(task.name);

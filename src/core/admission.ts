@@ -1,5 +1,6 @@
 import { InternalError } from "./errors.ts";
 import type { ResolvedConcurrencyPolicy } from "./policies/concurrency.ts";
+import { unreachable } from "./unreachable.ts";
 
 /** What decides which limits a task is under. Source §5.3. */
 export interface SlotClaim {
@@ -60,21 +61,29 @@ export type Blocker = { readonly kind: "global" } | { readonly kind: "tag"; read
 
 /** The first limit that is used up (global, then tags in their order, then the bucket); `null`: it may start. */
 export function blockedBy(limits: AdmissionLimits, held: HeldSlots, claim: SlotClaim): Blocker | null {
-  return blockedGlobally(limits, held) ?? blockedByTag(limits, held, claim) ?? blockedByBucket(limits, held, claim);
+  if (held.total >= limits.maxParallel) return GLOBAL;
+  const tag = claim.tags.find((name) => isTagFull(limits, held, name));
+  if (tag !== undefined) return { kind: "tag", tag };
+  return isBucketFull(limits, held, claim.bucket) ? { kind: "bucket", bucket: claim.bucket } : null;
 }
 
-function blockedGlobally(limits: AdmissionLimits, held: HeldSlots): Blocker | null {
-  return held.total >= limits.maxParallel ? { kind: "global" } : null;
+/** Every limit that is used up, in the same order. */
+export function blockersOf(limits: AdmissionLimits, held: HeldSlots, { bucket, tags }: SlotClaim): readonly Blocker[] {
+  const full = [...new Set(tags)].filter((name) => isTagFull(limits, held, name));
+  const blockers: Blocker[] = full.map((tag) => ({ kind: "tag", tag }));
+  if (held.total >= limits.maxParallel) blockers.unshift(GLOBAL);
+  if (isBucketFull(limits, held, bucket)) blockers.push({ kind: "bucket", bucket });
+  return blockers;
 }
 
-function blockedByTag(limits: AdmissionLimits, held: HeldSlots, claim: SlotClaim): Blocker | null {
-  const tag = claim.tags.find((name) => (held.byTag.get(name) ?? 0) >= (limits.limits.get(name) ?? Infinity));
-  return tag === undefined ? null : { kind: "tag", tag };
+const GLOBAL: Blocker = Object.freeze({ kind: "global" });
+
+function isTagFull(limits: AdmissionLimits, held: HeldSlots, tag: string): boolean {
+  return (held.byTag.get(tag) ?? 0) >= (limits.limits.get(tag) ?? Infinity);
 }
 
-function blockedByBucket(limits: AdmissionLimits, held: HeldSlots, claim: SlotClaim): Blocker | null {
-  if (limits.perBucket === null || claim.bucket === null) return null;
-  return (held.byBucket.get(claim.bucket) ?? 0) >= limits.perBucket ? { kind: "bucket", bucket: claim.bucket } : null;
+function isBucketFull(limits: AdmissionLimits, held: HeldSlots, bucket: number | null): bucket is number {
+  return bucket !== null && limits.perBucket !== null && (held.byBucket.get(bucket) ?? 0) >= limits.perBucket;
 }
 
 interface Holding {
@@ -170,6 +179,11 @@ export class Slots implements HeldSlots {
     return null;
   }
 
+  /** Who holds slots of that limit. O(holders). */
+  holdersOf(blocker: Blocker): readonly string[] {
+    return [...this.#holders].filter(([, holding]) => isHolderOf(holding, blocker)).map(([holder]) => holder);
+  }
+
   #holding(holder: string): Holding {
     const holding = this.#holders.get(holder);
     if (holding === undefined) throw new InternalError(`${holder} holds no slots: they were released before, or never taken.`);
@@ -179,6 +193,19 @@ export class Slots implements HeldSlots {
   #count(holding: Holding, change: 1 | -1): void {
     this.#total += change;
     if (holding.bucket !== null) add(this.#byBucket, holding.bucket, change);
+  }
+}
+
+function isHolderOf({ lent, bucket, tags }: Holding, blocker: Blocker): boolean {
+  switch (blocker.kind) {
+    case "global":
+      return !lent;
+    case "tag":
+      return tags.has(blocker.tag);
+    case "bucket":
+      return !lent && bucket === blocker.bucket;
+    default:
+      return unreachable(blocker);
   }
 }
 

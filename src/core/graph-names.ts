@@ -14,7 +14,7 @@ const ITEM_NAME = /^(.*)\[\d+\]$/su;
  * @param what whose name it is, for the message
  * @throws ConfigurationError
  */
-export function checkName(name: unknown, what: string): void {
+export function checkName(name: unknown, what: string): asserts name is string {
   const found = describeValue(name);
   if (typeof name !== "string") throw new ConfigurationError(`${what} must be text; found ${found}.`);
   if (name.trim() === "") throw new ConfigurationError(`${what} must not be empty; found ${found}.`);

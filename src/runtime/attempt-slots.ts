@@ -1,6 +1,7 @@
-import { Slots } from "../core/admission.ts";
+import { blockersOf, Slots } from "../core/admission.ts";
 import type { AdmissionLimits, Blocker, HeldSlots, SlotClaim } from "../core/admission.ts";
 import { InternalError } from "../core/errors.ts";
+import type { SlotHolding } from "../core/explanation.ts";
 import type { ResolvedConcurrencyPolicy } from "../core/policies/concurrency.ts";
 
 /** An attempt that holds slots, or wants to. */
@@ -10,6 +11,14 @@ export interface SlotHolder extends SlotClaim {
   readonly exempt: boolean;
   /** The name its slots are held under: the task's id at first. Written by `acquire`. */
   holder: string;
+}
+
+/** A limit that is used up, and who holds its slots. */
+export interface UsedLimit {
+  readonly blocker: Blocker;
+  readonly limit: number;
+  readonly held: number;
+  readonly holders: readonly SlotHolding[];
 }
 
 /**
@@ -47,6 +56,11 @@ export class AttemptSlots {
   acquire(attempt: SlotHolder, order: number): Blocker | null {
     if (this.#abandoned.size > 0 && this.#abandoned.has(attempt.taskId)) attempt.holder = `${attempt.taskId}/${order}`;
     return this.#slots.acquire(attempt.holder, attempt);
+  }
+
+  /** Every limit that is in the way of that claim. O(holders) for each. */
+  inTheWay(claim: SlotClaim): readonly UsedLimit[] {
+    return blockersOf(this.#limits, this.#slots, claim).map((blocker) => ({ blocker, ...this.#useOf(blocker), holders: this.#holdersOf(blocker) }));
   }
 
   release(attempt: SlotHolder): SlotClaim {
@@ -87,6 +101,24 @@ export class AttemptSlots {
     if (attempts?.length === 0) this.#abandoned.delete(taskId);
     return this.release(attempt);
   }
+
+  #useOf(blocker: Blocker): Pick<UsedLimit, "limit" | "held"> {
+    const { maxParallel, limits, perBucket } = this.#limits;
+    const { total, byTag, byBucket } = this.#slots;
+    if (blocker.kind === "global") return { limit: maxParallel, held: total };
+    if (blocker.kind === "tag") return { limit: limits.get(blocker.tag) ?? Infinity, held: byTag.get(blocker.tag) ?? 0 };
+    return { limit: perBucket ?? Infinity, held: byBucket.get(blocker.bucket) ?? 0 };
+  }
+
+  #holdersOf(blocker: Blocker): readonly SlotHolding[] {
+    const abandoned = new Set([...this.#abandoned.values()].flat().map(({ holder }) => holder));
+    return this.#slots.holdersOf(blocker).map((holder) => ({ taskId: taskOf(holder), abandoned: abandoned.has(holder) }));
+  }
 }
 
 const NOTHING: SlotClaim = Object.freeze({ bucket: null, tags: [] });
+
+/** The task's id is the first part of the name its slots are held under. */
+function taskOf(holder: string): string {
+  return holder.split("/", 1)[0] ?? holder;
+}

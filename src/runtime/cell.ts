@@ -1,4 +1,5 @@
 import type { AttemptTimes } from "../core/attempt.ts";
+import type { ReasonFact } from "../core/explanation.ts";
 import type { By } from "../core/lifecycle-events.ts";
 import type { Executor } from "../core/ports/executor.ts";
 import type { TaskSnapshot } from "../core/snapshot.ts";
@@ -27,6 +28,8 @@ export interface NodePlace {
   admit?(): boolean;
   /** Of an item of a map: called after each of its steps. */
   stepped?(cell: Cell): void;
+  /** What keeps it from the scheduler: its upstreams, or its turn among the items of a map. Changes nothing. */
+  inTheWay?(): readonly ReasonFact[];
 }
 
 /** The attempt under way, as the control plane sees it. */

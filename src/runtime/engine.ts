@@ -1,6 +1,7 @@
 import type { HeldSlots } from "../core/admission.ts";
 import { ControllerClosed, StoreError, UnknownId } from "../core/errors.ts";
 import type { StoredEvent, TaskEvent } from "../core/events.ts";
+import type { Explanation } from "../core/explanation.ts";
 import { createId } from "../core/ids.ts";
 import type { By } from "../core/lifecycle-events.ts";
 import type { ResolvedConcurrencyPolicy } from "../core/policies/concurrency.ts";
@@ -17,14 +18,17 @@ import { isTerminal } from "../core/transitions.ts";
 import { ArtifactsRoot } from "./artifacts-root.ts";
 import { Awaiting } from "./awaiting.ts";
 import type { Asked } from "./awaiting.ts";
+import type { BucketChoice } from "./buckets.ts";
 import { Cell } from "./cell.ts";
 import { ClosingTime, refuseInside } from "./closing-time.ts";
 import { Control, until } from "./control.ts";
 import { EventBus } from "./event-bus.ts";
 import { createExecutors } from "./executors/create-executors.ts";
 import type { CarrierSettings } from "./executors/create-executors.ts";
+import { explain } from "./explain.ts";
 import { harmlessLogger } from "./harmless-logger.ts";
 import type { Health, Orphan } from "./health.ts";
+import { Holds } from "./holds.ts";
 import { Journal } from "./journal.ts";
 import { checkExecutor, noExecutor } from "./executors/check-executor.ts";
 import { ENDED_RUN } from "./ended-run.ts";
@@ -62,6 +66,10 @@ export interface Submission {
   readonly definition: TaskDefinition;
   readonly args: readonly unknown[];
   readonly priority: number;
+  /** Default: none. */
+  readonly bucket?: BucketChoice | undefined;
+  /** Not before this instant, epoch milliseconds. Default `null`: at once. */
+  readonly availableAt?: number | null;
   /** What the submit put in place of the task's own options, as plain data: kept with the task. */
   readonly overrides?: unknown;
 }
@@ -75,6 +83,7 @@ export class Engine {
   readonly awaiting: Awaiting;
   readonly store: TaskStore;
   readonly clock: Clock;
+  readonly holds: Holds;
   readonly executors: ReadonlyMap<string, Executor>;
   readonly nodeId: string;
   readonly #artifacts: ArtifactsRoot;
@@ -84,6 +93,7 @@ export class Engine {
   readonly #scheduler: Scheduler;
   readonly #supervisor: Supervisor;
   readonly #runs = new Map<string, PipelineDriver>();
+  #concurrency: ResolvedConcurrencyPolicy;
   #closing: Promise<void> | null = null;
   #patience: ClosingTime | null = null;
 
@@ -104,11 +114,13 @@ export class Engine {
       dispatch: (taskId) => this.#supervisor.dispatch(taskId),
       backoffEnded: (taskId) => this.#supervisor.backoffEnded(taskId),
     });
+    this.holds = new Holds(this.#scheduler, clock);
+    this.#concurrency = concurrency;
     const lending = new Lending({
       scheduler: this.#scheduler,
       cell: (taskId) => this.cell(taskId),
       run: (runId) => this.run(runId),
-      limitOf: (tag) => concurrency.limits.get(tag),
+      limitOf: (tag) => this.#concurrency.limits.get(tag),
     });
     const stepped = (cell: Cell): void => lending.stepped(cell);
     this.#lifecycle = new Lifecycle({ store, journal: this.#journal, scheduler: this.#scheduler, clock, logger, publish, stepped });
@@ -140,11 +152,11 @@ export class Engine {
   }
 
   /** Makes the task and puts it into the queue; resolves once it is stored. */
-  async submit({ definition, args, priority, overrides = null }: Submission): Promise<Cell> {
-    this.#refuseWhenClosed();
+  async submit({ definition, args, priority, bucket, availableAt = null, overrides = null }: Submission): Promise<Cell> {
+    this.refuseWhenClosed();
     checkExecutor(definition, this.executors, args);
     const now = this.clock.now();
-    const cell = makeCell({ definition, args, priority, createdAt: now, node: null });
+    const cell = makeCell({ definition, args, priority, createdAt: now, bucket, availableAt, node: null });
     const creation = creationOf(cell, "enqueue", now, overrides);
     await storeCells(this.#lifecycle, [cell], (stored) => this.#journal.create(creation, stored));
     // A close that came meanwhile has ended it already.
@@ -154,7 +166,7 @@ export class Engine {
 
   /** Makes the run with all its nodes and lets the roots go; resolves once it is stored. */
   async startRun(plan: RunPlan): Promise<PipelineDriver> {
-    this.#refuseWhenClosed();
+    this.refuseWhenClosed();
     for (const { definition, args } of plan.nodes) checkExecutor(definition, this.executors, typeof args === "function" ? undefined : args);
     const now = this.clock.now();
     const pending = plannedRun(plan, createId(randomBytes), now);
@@ -167,6 +179,7 @@ export class Engine {
         args: Array.isArray(node.args) ? node.args : undefined,
         priority: node.priority,
         createdAt: now,
+        bucket: node.bucket,
         node: { name: node.name, runId: run.runId, place: driver.place(index) },
       });
       driver.add(cell);
@@ -223,7 +236,7 @@ export class Engine {
 
   /** From now on the task is driven here; answers with what is held of it: somebody else may have been first. */
   hold(cell: Cell): Cell {
-    this.#refuseWhenClosed();
+    this.refuseWhenClosed();
     const held = this.#lifecycle.get(cell.taskId);
     if (held === undefined) this.#lifecycle.hold(cell);
     return held ?? cell;
@@ -255,6 +268,25 @@ export class Engine {
   /** Waits until the task has a status (`null`: any terminal one), and answers with its row. */
   async wait(taskId: string, wanted: TaskStatus | null, asked: Asked): Promise<TaskSnapshot> {
     return await this.awaiting.task(taskId, wanted, asked);
+  }
+
+  /** The limits and the order in force. */
+  get concurrency(): ResolvedConcurrencyPolicy {
+    return this.#concurrency;
+  }
+
+  /** Other limits from now on. What is over a lowered one ends in its own time, and nothing takes its place. */
+  setConcurrency(concurrency: ResolvedConcurrencyPolicy): void {
+    this.refuseWhenClosed();
+    this.#concurrency = concurrency;
+    this.#scheduler.setLimits(concurrency);
+  }
+
+  /** Why the task is where it is. Changes nothing. */
+  async explain(taskId: string): Promise<Explanation> {
+    const cell = this.#lifecycle.get(taskId);
+    const snapshot = cell?.snapshot ?? (await this.get(taskId));
+    return explain(snapshot, cell, { scheduler: this.#scheduler, holds: this.holds, now: this.clock.now() });
   }
 
   /** What is not in order: a store that does not write, bodies that were given up on. */
@@ -339,7 +371,8 @@ export class Engine {
     for (const driver of this.#runs.values()) driver.dismiss(problem);
   }
 
-  #refuseWhenClosed(): void {
+  /** @throws ControllerClosed */
+  refuseWhenClosed(): void {
     if (this.#closing !== null) throw new ControllerClosed("the controller is closed: open another.");
   }
 }

@@ -49,6 +49,11 @@ export class ItemGate {
     this.#letIn();
   }
 
+  /** How many it lets through at once; `null`: it is shut, or has no limit. */
+  get limit(): number | null {
+    return this.#isOpen && Number.isFinite(this.#max) ? this.#max : null;
+  }
+
   open(): void {
     this.#isOpen = true;
     this.#letIn();

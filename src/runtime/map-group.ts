@@ -4,6 +4,7 @@ import { itemName, judgeItems } from "../core/map-rules.ts";
 import type { ExecutionHandle, Executor, LaunchRequest, Settlement, StopRequest } from "../core/ports/executor.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import { isList } from "../core/options.ts";
+import type { ReasonFact } from "../core/explanation.ts";
 import { DEFAULTS } from "../core/policies/timeout.ts";
 import { holdsSlot } from "../core/snapshot-rules.ts";
 import type { TaskSnapshot } from "../core/snapshot.ts";
@@ -155,6 +156,11 @@ export class MapGroup implements Executor, ItemOwner {
     return this.#gate.admit(item);
   }
 
+  itemWait(item: MapItem): ReasonFact | null {
+    const { limit } = this.#gate;
+    return item.isInside ? null : { kind: "map_limit", map: this.#node.plan.name, limit };
+  }
+
   itemLeft(item: MapItem): void {
     this.#gate.left(item);
   }
@@ -217,6 +223,7 @@ export class MapGroup implements Executor, ItemOwner {
         args: [value],
         priority: plan.priority,
         createdAt: now,
+        bucket: plan.bucket,
         node: { name: itemName(plan.name, index), runId, place },
       }),
     );

@@ -1,3 +1,4 @@
+import type { ReasonFact } from "../core/explanation.ts";
 import type { By } from "../core/lifecycle-events.ts";
 import { holdsSlot } from "../core/snapshot-rules.ts";
 import { isTerminal } from "../core/transitions.ts";
@@ -11,6 +12,7 @@ export interface ItemOwner {
   startItem(item: MapItem, by: By): void;
   admitItem(item: MapItem): boolean;
   itemLeft(item: MapItem): void;
+  itemWait(item: MapItem): ReasonFact | null;
   upstream(name: string): Promise<unknown>;
 }
 
@@ -65,6 +67,11 @@ export class MapItem implements NodePlace, GatePlace {
 
   admit(): boolean {
     return this.#owner.admitItem(this);
+  }
+
+  inTheWay(): readonly ReasonFact[] {
+    const fact = this.#owner.itemWait(this);
+    return fact === null ? [] : [fact];
   }
 
   stepped(cell: Cell): void {

@@ -27,6 +27,7 @@ import type { Lifecycle } from "./lifecycle.ts";
 import { MapGroup } from "./map-group.ts";
 import { checkedArgs, checkedCondition, nodeName } from "./node-functions.ts";
 import type { RunPlan } from "./run-plan.ts";
+import { upstreamWaits } from "./upstream-waits.ts";
 
 /** What a driver works with. */
 export interface DriverParts {
@@ -97,6 +98,7 @@ export class PipelineDriver {
       reopen: (cell, verb) => this.#reopen(node, cell, verb),
       start: (cell, by) => this.#start(node, cell, by),
       args: () => this.#args(node),
+      inTheWay: () => upstreamWaits(this.plan.graph, this.#cells, node),
     };
   }
 

@@ -1,8 +1,8 @@
 import { admissionKey, compareAged, compareQueued } from "../core/admission.ts";
 import type { AdmissionLimits, AgedKey, Blocker, SlotClaim } from "../core/admission.ts";
 import { InternalError } from "../core/errors.ts";
-import { holdIdsOf } from "../core/holds.ts";
-import type { Holdable } from "../core/holds.ts";
+import { holdId, holdIdsOf, isUnder } from "../core/holds.ts";
+import type { Holdable, HoldKey } from "../core/holds.ts";
 import { TaskLanes } from "./task-lanes.ts";
 import type { LaneTask } from "./task-lanes.ts";
 import { WaitingLines } from "./waiting-lines.ts";
@@ -40,10 +40,10 @@ export class ReadyQueue<Task extends QueuedTask<Task>> {
   #size = 0;
   #sequence = 0;
 
-  constructor(rules: QueueRules) {
-    this.#rules = rules;
+  constructor({ limits, perBucket, agingMs }: QueueRules) {
+    this.#rules = { limits, perBucket, agingMs };
     this.#lines = new WaitingLines(this.#compare);
-    this.setRules(rules);
+    this.#sortAnew(agingMs);
   }
 
   get size(): number {
@@ -92,43 +92,50 @@ export class ReadyQueue<Task extends QueuedTask<Task>> {
   }
 
   /**
-   * No task under this key is taken until `release`. The first time O(n log n), since its tasks are set apart
-   * from the others of their classes; from then on O(1).
-   * @param id `holdId` of the key
+   * No task under this key is taken until `release`. The first time O(n + m log m) with m tasks under it, since they are
+   * set apart from the others of their classes; from then on O(1).
    */
-  hold(id: string): void {
+  hold(key: HoldKey): void {
+    const id = holdId(key);
     this.#held.add(id);
     if (this.#apart.has(id)) return;
     this.#apart.set(id, 0);
-    this.#sortAnew();
+    this.#regroup((task) => isUnder(task, key));
   }
 
   /** The key is held no longer: whoever waits for that is looked at again. */
-  release(id: string): void {
+  release(key: HoldKey): void {
+    const id = holdId(key);
     this.#held.delete(id);
     this.#lines.openHold(id);
     if (this.#apart.get(id) === 0) this.#apart.delete(id);
   }
 
-  /** Other limits or another aging: all are looked at again. O(n log n) where tasks now stand with others. */
+  /** Other limits or another aging: what waits for a limit is looked at again. O(n + m log m) where m tasks come under a new one. */
   setRules(rules: QueueRules): void {
     const before = this.#rules;
     const { limits, perBucket, agingMs } = rules;
     this.#rules = { limits, perBucket, agingMs }; // a copy: the caller's may change
-    if (this.#size > 0 && before.agingMs === agingMs && isAsFine(before, rules)) {
-      this.#lines.openLimits();
-      return;
-    }
-    this.#compare = agingMs === null ? compareQueued : (a, b) => compareAged(a, b, agingMs);
-    this.#sortAnew();
+    if (before.agingMs !== agingMs) return this.#sortAnew(agingMs);
+    const added = new Set(limits.keys().filter((tag) => !before.limits.has(tag)));
+    const byBucket = before.perBucket === null && perBucket !== null;
+    if (added.size > 0 || byBucket) this.#regroup(({ bucket, tags }) => (byBucket && bucket !== null) || tags.some((tag) => added.has(tag)));
+    this.#lines.openLimits();
   }
 
-  #sortAnew(): void {
-    const tasks = [...this.#classes.values()].flatMap((admissionClass) => admissionClass.tasks.drain());
-    this.#lines = new WaitingLines(this.#compare);
+  /** These tasks no longer stand with others of their classes. All that would stand with one of them is among them. */
+  #regroup(concerns: (task: Task) => boolean): void {
+    const tasks = [...this.#classes.values()].flatMap((admissionClass) => admissionClass.tasks.filter(concerns));
+    for (const task of tasks) this.remove(task);
+    for (const task of tasks.sort(this.#compare)) this.#insert(task);
+  }
+
+  #sortAnew(agingMs: number | null): void {
+    const tasks = [...this.#classes.values()].flatMap((admissionClass) => admissionClass.tasks.filter(() => true));
+    for (const task of tasks) this.remove(task);
     this.#classes.clear();
-    for (const id of this.#apart.keys()) this.#apart.set(id, 0);
-    this.#size = 0;
+    this.#compare = agingMs === null ? compareQueued : (a, b) => compareAged(a, b, agingMs);
+    this.#lines = new WaitingLines(this.#compare);
     for (const task of tasks.sort(this.#compare)) this.#insert(task);
   }
 
@@ -191,11 +198,6 @@ export class ReadyQueue<Task extends QueuedTask<Task>> {
       else this.#apart.set(id, classes);
     }
   }
-}
-
-/** Does every class under the earlier limits lie within one under the later ones? */
-function isAsFine(before: QueueRules, after: QueueRules): boolean {
-  return (before.perBucket !== null || after.perBucket === null) && after.limits.keys().every((tag) => before.limits.has(tag));
 }
 
 const NOTHING: readonly string[] = [];

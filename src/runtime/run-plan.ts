@@ -2,6 +2,7 @@ import type { Graph } from "../core/graph.ts";
 import type { FailedItems } from "../core/map-rules.ts";
 import type { AggregationPolicy } from "../core/policies/aggregation.ts";
 import type { RunSnapshot } from "../core/run.ts";
+import type { BucketChoice } from "./buckets.ts";
 import type { TaskDefinition } from "./task-definition.ts";
 
 /** Reads the value of an upstream node. */
@@ -20,6 +21,8 @@ export interface NodePlan {
   /** Of its task; for a map of each item. */
   readonly definition: TaskDefinition;
   readonly priority: number;
+  /** For a map of each item, too. Default: none. */
+  readonly bucket?: BucketChoice | undefined;
   /** Only of a map. */
   readonly map?: MapPlan;
   /** Fixed arguments, or a function of the upstream values. For a map a function that returns the list of items as the only argument. */

@@ -1,11 +1,11 @@
 import type { Blocker, HeldSlots, SlotClaim } from "../core/admission.ts";
 import { InternalError } from "../core/errors.ts";
-import { holdId } from "../core/holds.ts";
+import { holdId, holdIdsOf } from "../core/holds.ts";
 import type { HoldKey } from "../core/holds.ts";
 import type { ResolvedConcurrencyPolicy } from "../core/policies/concurrency.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import { AttemptSlots } from "./attempt-slots.ts";
-import type { SlotHolder } from "./attempt-slots.ts";
+import type { SlotHolder, UsedLimit } from "./attempt-slots.ts";
 import { DueQueue } from "./due-queue.ts";
 import type { DueNode } from "./due-queue.ts";
 import { ReadyQueue } from "./ready-queue.ts";
@@ -48,6 +48,14 @@ export interface SchedulerOptions {
 export interface ReleaseOptions {
   /** Keep the named semaphores until `releaseTags`: its abandoned body still runs under them. Default false. */
   readonly keepTags?: boolean;
+}
+
+/** What an enqueued task waits for. */
+export interface Waiting {
+  /** It is delayed: the rest counts once its time has come. */
+  readonly delayed: boolean;
+  readonly holds: readonly HoldKey[];
+  readonly limits: readonly UsedLimit[];
 }
 
 /** What an enqueued task is doing here. */
@@ -170,6 +178,14 @@ export class Scheduler {
     return entry?.phase === "held" ? this.#loans.takeBack(entry) : null;
   }
 
+  /** What the task waits for; `null`: it does not wait here. Changes nothing. O(tags × slots held). */
+  waitOf(taskId: string): Waiting | null {
+    const entry = this.#entries.get(taskId);
+    if (entry === undefined || entry.phase === "held") return null;
+    const holds = holdIdsOf(entry, this.#holds).flatMap((id) => this.#holds.get(id) ?? []);
+    return { delayed: entry.phase === "delayed", holds, limits: entry.exempt ? [] : this.#slots.inTheWay(entry) };
+  }
+
   /** Other limits from now on. What is over a lowered one ends in its own time, and nothing takes its place. */
   setLimits(concurrency: ResolvedConcurrencyPolicy): void {
     this.#slots.setLimits(concurrency);
@@ -180,15 +196,15 @@ export class Scheduler {
   /**
    * Nothing under this key is dispatched from now on, whatever is or will be enqueued; what runs goes on, and
    * times go on: a delay or a backoff may end meanwhile. A task under several keys waits until none is held. What
-   * is held costs the others nothing: its classes are parked. The first hold of a key with tasks in the queue sorts
-   * the queue anew, O(n log n); ending it is O(log n).
+   * is held costs the others nothing: its classes are parked. The first hold of a key
+   * looks once at all that is ready, O(n), to set its tasks apart; ending it is O(log n).
    * @returns false: it was held already, and nothing has changed
    */
   hold(key: HoldKey): boolean {
     const id = holdId(key);
     if (this.#holds.has(id)) return false;
     this.#holds.set(id, key);
-    for (const queue of [this.#ready, this.#exempt]) queue.hold(id);
+    for (const queue of [this.#ready, this.#exempt]) queue.hold(key);
     return true;
   }
 
@@ -196,7 +212,7 @@ export class Scheduler {
   endHold(key: HoldKey): boolean {
     const id = holdId(key);
     if (!this.#holds.delete(id)) return false;
-    for (const queue of [this.#ready, this.#exempt]) queue.release(id);
+    for (const queue of [this.#ready, this.#exempt]) queue.release(key);
     this.#wake();
     return true;
   }

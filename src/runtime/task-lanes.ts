@@ -76,13 +76,11 @@ export class TaskLanes<Task extends LaneTask<Task>> {
     if (previous === null && next !== null) this.#begin(lane, next);
   }
 
-  /** Takes out all tasks, in no promised order. */
-  drain(): readonly Task[] {
+  /** The tasks that are wanted, in the order of each lane. O(n). */
+  filter(wanted: (task: Task) => boolean): readonly Task[] {
     const tasks: Task[] = [];
-    while (!this.isEmpty) {
-      const { first } = this;
-      this.remove(first);
-      tasks.push(first);
+    for (const lane of this.#byPriority.values()) {
+      for (let task: Task | null = lane.first; task !== null; task = task.next) if (wanted(task)) tasks.push(task);
     }
     return tasks;
   }

@@ -3,6 +3,8 @@ import type { TaskCreation } from "../core/ports/store.ts";
 import { createSnapshot } from "../core/snapshot.ts";
 import { apply } from "../core/state-machine.ts";
 import { createdEvent, eventsOf } from "./audit-events.ts";
+import { NO_BUCKET } from "./buckets.ts";
+import type { BucketChoice } from "./buckets.ts";
 import { Cell } from "./cell.ts";
 import type { NodePlace } from "./cell.ts";
 import type { Lifecycle } from "./lifecycle.ts";
@@ -16,14 +18,21 @@ export interface TaskToMake {
   readonly priority: number;
   /** Epoch milliseconds. */
   readonly createdAt: number;
+  /** Default: none. */
+  readonly bucket?: BucketChoice | undefined;
+  /** Not before this instant, epoch milliseconds. Default `null`: at once. */
+  readonly availableAt?: number | null;
   /** The node's name and its run; `null`: a task on its own. */
   readonly node: { readonly name: string; readonly runId: string; readonly place: NodePlace } | null;
 }
 
 /** What is held of a task that is new, with an id of its own. Nothing of it is stored yet. */
-export function makeCell({ definition, args, priority, createdAt, node }: TaskToMake): Cell {
+export function makeCell({ definition, args, priority, createdAt, bucket = NO_BUCKET, availableAt = null, node }: TaskToMake): Cell {
+  const taskId = createId(randomBytes);
   const snapshot = createSnapshot({
-    taskId: createId(randomBytes),
+    taskId,
+    ...bucket(taskId),
+    availableAt,
     name: definition.name,
     node: node?.name ?? null,
     pipelineRunId: node?.runId ?? null,

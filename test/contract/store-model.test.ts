@@ -180,6 +180,9 @@ test.each(STORE_KINDS)("commits, touches, queries, counts, history and feed of t
         expect(await pages(store, query, limit)).toEqual(expected.map((row) => ({ ...row, outcome: undefined })));
         const counts = await store.tasks.counts(query);
         for (const status of TASK_STATUSES) expect(counts[status]).toBe(expected.filter((row) => row.status === status).length);
+        const buckets = Map.groupBy(expected, (row) => row.bucket);
+        buckets.delete(null);
+        expect(await store.tasks.bucketCounts(query)).toEqual(new Map([...buckets].map(([bucket, rows]) => [bucket, rows.length])));
       }
       for (const status of TASK_STATUSES) {
         // By status and another part: what the store counts one by one.

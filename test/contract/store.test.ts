@@ -94,6 +94,7 @@ describe.each(STORE_KINDS)("the $name store", (kind) => {
       ["tasks.payload", (of) => of.tasks.payload("a")],
       ["tasks.query", (of) => of.tasks.query({})],
       ["tasks.counts", (of) => of.tasks.counts({})],
+      ["tasks.bucketCounts", (of) => of.tasks.bucketCounts({})],
       ["tasks.touch", (of) => of.tasks.touch([])],
       ["audit.history", (of) => of.audit.history("a")],
       ["audit.attempts", (of) => of.audit.attempts("a")],

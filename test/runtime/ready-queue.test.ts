@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { blockedBy, compareAged, compareQueued, Slots } from "../../src/core/admission.ts";
 import type { AdmissionLimits, Blocker } from "../../src/core/admission.ts";
 import { InternalError } from "../../src/core/errors.ts";
-import { holdIdsOf } from "../../src/core/holds.ts";
+import { holdId, isUnder } from "../../src/core/holds.ts";
+import type { HoldKey } from "../../src/core/holds.ts";
 import { ReadyQueue } from "../../src/runtime/ready-queue.ts";
 import type { QueuedTask, QueueRules } from "../../src/runtime/ready-queue.ts";
 
@@ -184,11 +185,17 @@ describe("a hold", () => {
   it("keeps what is under it, old and new, and nothing else, until it ends", () => {
     const bench = new Bench(newLimits());
     bench.add(newTask("a", { name: "held" }), newTask("b"), newTask("c", { tags: ["held"] }), newTask("d", { bucket: 3 }), newTask("e", { run: "held" }));
-    for (const id of ["name:held", "tag:held", "bucket:3", "run:held"]) bench.queue.hold(id);
+    const keys: readonly HoldKey[] = [
+      { kind: "name", name: "held" },
+      { kind: "tag", tag: "held" },
+      { kind: "bucket", bucket: 3 },
+      { kind: "run", runId: "held" },
+    ];
+    for (const key of keys) bench.queue.hold(key);
     bench.add(newTask("f", { name: "held", tags: ["held"], bucket: 3, run: "held", priority: 9 }), newTask("g", { name: "other" }));
     expect(bench.drain()).toEqual(["b", "g"]);
-    const freed = ["name:held", "tag:held", "bucket:3", "run:held"].map((id) => {
-      bench.queue.release(id);
+    const freed = keys.map((key) => {
+      bench.queue.release(key);
       return bench.drain();
     });
     expect(freed).toEqual([["a"], ["c"], ["d"], ["f", "e"]]);
@@ -197,10 +204,10 @@ describe("a hold", () => {
   it("leaves the order as it was", () => {
     const bench = new Bench(newLimits({ limits: new Map([["io", 9]]) }));
     bench.add(...["a", "b", "c", "d"].map((id) => newTask(id, id < "c" ? { run: "r", tags: ["io"] } : { run: "r" })));
-    bench.queue.hold("run:r");
+    bench.queue.hold({ kind: "run", runId: "r" });
     bench.add(newTask("e"));
     expect(bench.drain()).toEqual(["e"]);
-    bench.queue.release("run:r");
+    bench.queue.release({ kind: "run", runId: "r" });
     bench.add(newTask("f", { run: "r" }));
     expect(bench.drain()).toEqual(["a", "b", "c", "d", "f"]);
   });
@@ -209,7 +216,7 @@ describe("a hold", () => {
     const bench = new Bench(newLimits());
     for (let i = 0; i < 10_000; i += 1) bench.add(newTask(`held ${i}`, { name: "held", priority: 5 }));
     for (let i = 0; i < 100; i += 1) bench.add(newTask(`free ${i}`));
-    bench.queue.hold("name:held");
+    bench.queue.hold({ kind: "name", name: "held" });
     expect(bench.drain()).toHaveLength(100);
     expect(bench.looks).toBe(100);
   });
@@ -218,20 +225,25 @@ describe("a hold", () => {
     const bench = new Bench(newLimits());
     bench.add(newTask("a", { run: "r" }));
     for (let round = 0; round < 3; round += 1) {
-      bench.queue.hold("run:r");
-      bench.queue.hold("run:r");
+      bench.queue.hold({ kind: "run", runId: "r" });
+      bench.queue.hold({ kind: "run", runId: "r" });
       expect(bench.drain()).toEqual([]);
-      bench.queue.release("run:r");
+      bench.queue.release({ kind: "run", runId: "r" });
     }
     expect(bench.drain()).toEqual(["a"]);
-    bench.queue.hold("run:r");
+    bench.queue.hold({ kind: "run", runId: "r" });
     bench.add(newTask("b", { run: "r" }));
     expect(bench.drain()).toEqual([]);
   });
 });
 
 const TAGS = ["x", "y", "z"] as const;
-const HOLDS = ["name:a", "tag:x", "bucket:1", "run:r"] as const;
+const HOLDS: readonly HoldKey[] = [
+  { kind: "name", name: "a" },
+  { kind: "tag", tag: "x" },
+  { kind: "bucket", bucket: 1 },
+  { kind: "run", runId: "r" },
+];
 
 const anyTask = fc.record({
   name: fc.constantFrom("a", "b"),
@@ -257,8 +269,8 @@ const anyStep = fc.oneof(
   { weight: 3, arbitrary: fc.record({ what: fc.constant("release" as const), which: fc.nat() }) },
   { weight: 1, arbitrary: fc.record({ what: fc.constant("remove" as const), which: fc.nat() }) },
   { weight: 1, arbitrary: fc.record({ what: fc.constant("limit" as const), limits: anyLimits }) },
-  { weight: 1, arbitrary: fc.record({ what: fc.constant("hold" as const), id: fc.constantFrom(...HOLDS) }) },
-  { weight: 1, arbitrary: fc.record({ what: fc.constant("free" as const), id: fc.constantFrom(...HOLDS) }) },
+  { weight: 1, arbitrary: fc.record({ what: fc.constant("hold" as const), key: fc.constantFrom(...HOLDS) }) },
+  { weight: 1, arbitrary: fc.record({ what: fc.constant("free" as const), key: fc.constantFrom(...HOLDS) }) },
 );
 
 it("always takes what a scan of the sorted list would take", () => {
@@ -269,12 +281,12 @@ it("always takes what a scan of the sorted list would take", () => {
       const slots = new Slots(limits);
       const waiting: Named[] = [];
       const running: Named[] = [];
-      const held = new Set<string>();
+      const held = new Map<string, HoldKey>();
       const acquire = (task: Named): Blocker | null => slots.acquire(task.id, task);
       const scan = (): Named | undefined =>
         waiting
           .toSorted((a, b) => (limits.agingMs === null ? compareQueued(a, b) : compareAged(a, b, limits.agingMs)))
-          .find((task) => holdIdsOf(task, held).length === 0 && blockedBy(limits, slots, task) === null);
+          .find((task) => !held.values().some((key) => isUnder(task, key)) && blockedBy(limits, slots, task) === null);
       for (const step of steps) {
         if (step.what === "add") {
           const task = newTask(`task ${waiting.length + running.length}/${made}`, step.task);
@@ -292,11 +304,11 @@ it("always takes what a scan of the sorted list would take", () => {
         } else if (step.what === "remove") {
           for (const task of waiting.splice(step.which % Math.max(1, waiting.length), 1)) queue.remove(task);
         } else if (step.what === "hold") {
-          held.add(step.id);
-          queue.hold(step.id);
+          held.set(holdId(step.key), step.key);
+          queue.hold(step.key);
         } else if (step.what === "free") {
-          held.delete(step.id);
-          queue.release(step.id);
+          held.delete(holdId(step.key));
+          queue.release(step.key);
         } else {
           Object.assign(limits, step.limits);
           queue.setRules(limits);

@@ -115,6 +115,8 @@ export interface TaskFacet {
   /** Without outcomes. In the order in which the tasks were made; what is made meanwhile comes last. */
   query(query: TaskQuery): Promise<Page<TaskSnapshot>>;
   counts(query: Omit<TaskQuery, "limit" | "cursor">): Promise<StatusCounts>;
+  /** How many of the tasks that match are in each bucket; those in none are left out. */
+  bucketCounts(query: Omit<TaskQuery, "limit" | "cursor">): Promise<ReadonlyMap<number, number>>;
   touch(touches: readonly Touch[]): Promise<void>;
 }
 

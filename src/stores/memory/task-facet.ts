@@ -12,7 +12,7 @@ import type { MemoryData } from "./memory-data.ts";
 import type { Session } from "./session.ts";
 import type { TaskRecord } from "./task-table.ts";
 import { addTasks, prepareTasks } from "./task-making.ts";
-import { countTasks, findTasks } from "./task-search.ts";
+import { countBuckets, countTasks, findTasks } from "./task-search.ts";
 
 interface RankedEvent {
   readonly event: StoredEvent;
@@ -63,6 +63,10 @@ export class MemoryTasks implements TaskFacet {
 
   async counts(query: Omit<TaskQuery, "limit" | "cursor">): Promise<StatusCounts> {
     return countTasks(this.#session.data().tasks, query);
+  }
+
+  async bucketCounts(query: Omit<TaskQuery, "limit" | "cursor">): Promise<ReadonlyMap<number, number>> {
+    return countBuckets(this.#session.data().tasks, query);
   }
 
   async touch(touches: readonly Touch[]): Promise<void> {

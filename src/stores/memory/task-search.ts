@@ -46,6 +46,16 @@ export function countTasks(table: TaskTable, query: Omit<TaskQuery, "limit" | "c
   return Object.freeze(counts);
 }
 
+/** How many tasks match, in each bucket. */
+export function countBuckets(table: TaskTable, query: Omit<TaskQuery, "limit" | "cursor">): ReadonlyMap<number, number> {
+  const counts = new Map<number, number>();
+  const matches = matcher(query);
+  for (const { row } of unorderedCandidates(table, query)) {
+    if (row.bucket !== null && matches(row)) counts.set(row.bucket, (counts.get(row.bucket) ?? 0) + 1);
+  }
+  return counts;
+}
+
 function page(items: readonly TaskSnapshot[], cursor: string | null): Page<TaskSnapshot> {
   return Object.freeze({ items: Object.freeze(items), cursor });
 }

@@ -11,7 +11,7 @@ import type { TaskColumns } from "../sql/row-codec.ts";
 import type { Database, Row } from "./database.ts";
 import { appendEvent } from "./event-writer.ts";
 import { insertTasks, prepareTasks } from "./task-making.ts";
-import { countTasks, findTasks } from "./task-search.ts";
+import { countBuckets, countTasks, findTasks } from "./task-search.ts";
 
 /** A change whose values are encoded, before anything is locked. */
 interface PreparedChange {
@@ -91,6 +91,10 @@ export class SqliteTasks implements TaskFacet {
 
   async counts(query: Omit<TaskQuery, "limit" | "cursor">): Promise<StatusCounts> {
     return countTasks(this.#database, query);
+  }
+
+  async bucketCounts(query: Omit<TaskQuery, "limit" | "cursor">): Promise<ReadonlyMap<number, number>> {
+    return countBuckets(this.#database, query);
   }
 
   async touch(touches: readonly Touch[]): Promise<void> {

@@ -39,6 +39,13 @@ export function countTasks(database: Database, query: Omit<TaskQuery, "limit" | 
   return Object.freeze(counts);
 }
 
+/** How many tasks match, in each bucket. */
+export function countBuckets(database: Database, query: Omit<TaskQuery, "limit" | "cursor">): ReadonlyMap<number, number> {
+  const { sql, values } = where([...clausesOf(query), { sql: "bucket IS NOT NULL", values: [] }]);
+  const rows = database.all(`SELECT bucket, count(*) AS count FROM task${sql} GROUP BY bucket`, ...values);
+  return new Map(rows.map((row) => [Number(row["bucket"]), Number(row["count"])]));
+}
+
 function clausesOf(query: TaskQuery): readonly Clause[] {
   const { status, pipelineRunId, tag, name, namePrefix, idPrefix, bucket, owner, createdSince } = query;
   const clauses: (Clause | null)[] = [

@@ -43,6 +43,7 @@ export class FaultStore implements TaskStore {
       payload: (taskId) => tasks.payload(taskId),
       query: (query) => tasks.query(query),
       counts: (query) => tasks.counts(query),
+      bucketCounts: (query) => tasks.bucketCounts(query),
       touch: (touches) => this.#pass("touch", () => tasks.touch(touches)),
     };
     this.audit = {
