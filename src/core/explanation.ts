@@ -50,6 +50,8 @@ export type ReasonFact =
   | { readonly kind: "paused"; readonly by: string | null; readonly from: PausedFrom | null }
   | { readonly kind: "starting"; readonly since: number | null; readonly attempt: number }
   | { readonly kind: "running"; readonly since: number | null; readonly attempt: number }
+  /** It runs, and waits for these tasks and runs (ids); it has lent its slot meanwhile. */
+  | { readonly kind: "awaits"; readonly ids: readonly string[] }
   | { readonly kind: "pausing"; readonly by: string | null }
   | { readonly kind: "stopping"; readonly wish: RequestedAction | null }
   | { readonly kind: "ended"; readonly status: TaskStatus; readonly failure: string | null; readonly bodyRuns: boolean };

@@ -93,6 +93,7 @@ export class Engine {
   readonly #scheduler: Scheduler;
   readonly #supervisor: Supervisor;
   readonly #runs = new Map<string, PipelineDriver>();
+  readonly #lending: Lending;
   #concurrency: ResolvedConcurrencyPolicy;
   #closing: Promise<void> | null = null;
   #patience: ClosingTime | null = null;
@@ -116,16 +117,16 @@ export class Engine {
     });
     this.holds = new Holds(this.#scheduler, clock);
     this.#concurrency = concurrency;
-    const lending = new Lending({
+    this.#lending = new Lending({
       scheduler: this.#scheduler,
       cell: (taskId) => this.cell(taskId),
       run: (runId) => this.run(runId),
       limitOf: (tag) => this.#concurrency.limits.get(tag),
     });
-    const stepped = (cell: Cell): void => lending.stepped(cell);
+    const stepped = (cell: Cell): void => this.#lending.stepped(cell);
     this.#lifecycle = new Lifecycle({ store, journal: this.#journal, scheduler: this.#scheduler, clock, logger, publish, stepped });
     this.control = new Control(this.#lifecycle);
-    this.awaiting = new Awaiting({ clock, store, lifecycle: this.#lifecycle, lending, stored: async (taskId) => await this.get(taskId) });
+    this.awaiting = new Awaiting({ clock, store, lifecycle: this.#lifecycle, lending: this.#lending, stored: async (taskId) => await this.get(taskId) });
     this.#loopWatch = options.loopWatch === null ? null : new LoopWatch({ ...options.loopWatch, onStall: (report) => this.#supervisor.stalled(report) });
     this.#supervisor = new Supervisor({
       clock,
@@ -280,13 +281,14 @@ export class Engine {
     this.refuseWhenClosed();
     this.#concurrency = concurrency;
     this.#scheduler.setLimits(concurrency);
+    this.#lending.limitsChanged();
   }
 
   /** Why the task is where it is. Changes nothing. */
   async explain(taskId: string): Promise<Explanation> {
     const cell = this.#lifecycle.get(taskId);
     const snapshot = cell?.snapshot ?? (await this.get(taskId));
-    return explain(snapshot, cell, { scheduler: this.#scheduler, holds: this.holds, now: this.clock.now() });
+    return explain(snapshot, cell, { scheduler: this.#scheduler, holds: this.holds, lending: this.#lending, now: this.clock.now() });
   }
 
   /** What is not in order: a store that does not write, bodies that were given up on. */

@@ -5,6 +5,7 @@ import { unreachable } from "../core/unreachable.ts";
 import type { UsedLimit } from "./attempt-slots.ts";
 import type { Cell } from "./cell.ts";
 import type { Holds } from "./holds.ts";
+import type { Lending } from "./lending.ts";
 import { reasonText } from "./reason-text.ts";
 import type { Scheduler } from "./scheduler.ts";
 
@@ -12,6 +13,7 @@ import type { Scheduler } from "./scheduler.ts";
 export interface ExplainParts {
   readonly scheduler: Scheduler;
   readonly holds: Holds;
+  readonly lending: Lending;
   /** Epoch milliseconds. */
   readonly now: number;
 }
@@ -42,8 +44,9 @@ function factsOf(snapshot: TaskSnapshot, cell: Cell | undefined, parts: ExplainP
     case "paused":
       return [{ kind: status, by, from }];
     case "starting":
-    case "running":
       return [{ kind: status, since, attempt }];
+    case "running":
+      return [{ kind: status, since, attempt }, ...awaitFacts(parts.lending.awaitedBy(snapshot.taskId))];
     case "pausing":
       return [{ kind: status, by }];
     case "stopping":
@@ -58,6 +61,10 @@ function factsOf(snapshot: TaskSnapshot, cell: Cell | undefined, parts: ExplainP
     default:
       return unreachable(status);
   }
+}
+
+function awaitFacts(ids: readonly string[]): readonly ReasonFact[] {
+  return ids.length === 0 ? [] : [{ kind: "awaits", ids: ids.slice(0, NAMED) }];
 }
 
 function waitFacts(snapshot: TaskSnapshot, cell: Cell | undefined, parts: ExplainParts): readonly ReasonFact[] {

@@ -76,6 +76,16 @@ export class Lending {
     else this.#suspect(run);
   }
 
+  /** Limits have changed: whoever waits may wait for ever now. */
+  limitsChanged(): void {
+    for (const { cell } of this.#waiters.values()) this.#suspect(cell);
+  }
+
+  /** The ids of the tasks and runs that a running task waits for, in the order in which it began to. */
+  awaitedBy(taskId: string): readonly string[] {
+    return [...(this.#waiters.get(taskId)?.waits ?? [])].map(({ target }) => (target instanceof Cell ? target.taskId : target.run.runId));
+  }
+
   /** Whoever has waited for this alone goes on once the end is stored: the slot that is free now is theirs, not the queue's. */
   #handOver(ended: Awaited): void {
     for (const { waiter } of this.#byTarget.get(ended) ?? []) {

@@ -39,6 +39,8 @@ export function reasonText(fact: ReasonFact, now: number): string {
       return `attempt ${fact.attempt} is being launched${sinceText(fact.since, now)}`;
     case "running":
       return `attempt ${fact.attempt} runs${sinceText(fact.since, now)}`;
+    case "awaits":
+      return `it waits for ${fact.ids.join(", ")}, and has lent its slot meanwhile`;
     case "pausing":
       return `it runs, and was asked to pause by ${fact.by ?? "somebody"}: it does so at its next checkpoint`;
     case "stopping":

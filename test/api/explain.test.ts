@@ -179,6 +179,22 @@ describe("explain of a task that does not wait", () => {
     expect(await why(stage, stopping.id)).toMatchObject([{ kind: "stopping", wish: "cancel" }]);
   });
 
+  it("says which tasks it waits for", async () => {
+    const ids: string[] = [];
+    const parent = task({ name: "parent" }, async () => {
+      const child = await stage.controller.submit(busy);
+      ids.push(child.id);
+      await child.result();
+    });
+    await using stage = await open({ tasks: [parent, busy], concurrency: { maxParallel: 1 } });
+    const handle = await stage.controller.submit(parent);
+    await settle(stage);
+    expect(await why(stage, handle.id)).toMatchObject([
+      { kind: "running" },
+      { kind: "awaits", ids, text: `it waits for ${ids[0]}, and has lent its slot meanwhile` },
+    ]);
+  });
+
   it("says how it has ended, also where only the store knows", async () => {
     const fails = task({ name: "fails" }, () => {
       throw new Error("no disk");

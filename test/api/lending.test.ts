@@ -25,6 +25,21 @@ describe("a task that waits for another one", () => {
     expect(await handle.result()).toBe(42);
   });
 
+  it("hears that it would wait for ever when a limit is lowered meanwhile", async () => {
+    const child = task({ name: "child", tags: ["x"] }, () => 1);
+    const parent = task({ name: "parent", tags: ["x"] }, async () => {
+      const handle = await play.stage.controller.submit(child, [], { delay: "1m" });
+      await handle.result();
+    });
+    const play: Play = { stage: await openStage({ tasks: [parent, child], concurrency: { limits: { x: 2 } } }) };
+    await using stage = play.stage;
+    const handle = await stage.controller.submit(parent);
+    await stage.clock.advance(1);
+    await stage.controller.setLimits({ limits: { x: 1 } });
+    await stage.clock.advance("2m");
+    expect(await handle.wait({ timeout: "1s" })).toMatchObject({ status: "failed", failure: { name: "Deadlock" } });
+  });
+
   it("may be nested a thousand deep in one slot", async () => {
     const nest = task({ name: "nest" }, async (_ctx, depth: number): Promise<number> => {
       if (depth === 0) return 0;

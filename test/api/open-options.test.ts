@@ -13,7 +13,7 @@ async function openWith(options: unknown): Promise<unknown> {
 it.each([
   [{ task: [tick] }, 'Controller.open has no option "task". Did you mean "tasks"?'],
   [{ concurency: {} }, 'Did you mean "concurrency"?'],
-  [{ zzz: 1 }, "Known: store, tasks, pipelines, concurrency, clock, logger, random"],
+  [{ zzz: 1 }, "Known: store, tasks, pipelines, concurrency, buckets, clock, logger, random"],
   ["options", 'Controller.open must be a plain object; found "options".'],
   [null, "Controller.open must be a plain object; found null."],
   [{ tasks: tick }, "tasks must be a list"],

@@ -3,10 +3,14 @@ import { z } from "zod";
 import { allSettled, Controller, definePipeline, exponential, failFast, quorum, runTask, task } from "../../src/index.ts";
 import type {
   Failure,
+  Hold,
+  HoldTarget,
+  Limits,
   Pipeline,
   PipelineNode,
   RunHandle,
   RunSnapshot,
+  SlotHolding,
   Task,
   TaskContext,
   TaskEvent,
@@ -180,6 +184,7 @@ export async function main(): Promise<void> {
     tasks: [extract, transform, load, report, tick, importDay],
     pipelines: [nightly, joins, fanOut, importAll, maps],
     concurrency: { maxParallel: 8, limits: { io: 4 }, perBucket: 2, defaultPriority: 0 },
+    buckets: { count: 64, own: "all" },
   });
 
   const handle = await controller.submit(extract, ["in/today.csv"], { priority: 5, tags: ["io"], timeout: { attempt: 60_000 } });
@@ -193,6 +198,20 @@ export async function main(): Promise<void> {
   for await (const event of handle.events({ types: ["TaskStatusChanged"] })) expectTypeOf(event).toEqualTypeOf<TaskEvent>();
 
   await controller.submit(extract, ["in/today.csv"] as const);
+  await controller.submit(extract, ["in/today.csv"], { delay: "10m", bucketKey: "tenant-42" });
+  await controller.submit(tick, [], { runAt: new Date(0) });
+  await controller.startRun(nightly, ["2026-12-01"], { bucketKey: "tenant-42" });
+
+  for (const target of [{ name: "extract" }, { tag: "io" }, { bucket: 3 }] satisfies HoldTarget[]) {
+    expectTypeOf(await controller.hold(target, { actor: "ada", reason: "the disk is full" })).toEqualTypeOf<Hold>();
+    expectTypeOf(await controller.release(target)).toEqualTypeOf<boolean>();
+  }
+  expectTypeOf(await controller.setLimits({ maxParallel: 4, limits: { io: null, db: 2 }, perBucket: null })).toEqualTypeOf<Limits>();
+  expectTypeOf(await controller.bucketCounts()).toEqualTypeOf<ReadonlyMap<number, number>>();
+  for (const reason of (await controller.explain(handle.id)).reasons) {
+    if (reason.kind === "semaphore") expectTypeOf(reason.holders).toEqualTypeOf<readonly SlotHolding[]>();
+    if (reason.kind === "backoff" || reason.kind === "delay") expectTypeOf(reason.until).toEqualTypeOf<number>();
+  }
 
   // What needs no argument needs none; options then follow an empty tuple.
   expectTypeOf(await controller.submit(tick)).toEqualTypeOf<TaskHandle<number>>();

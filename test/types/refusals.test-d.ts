@@ -171,6 +171,14 @@ export async function controllers(controller: Controller): Promise<void> {
   await controller.submit(tick, { priority: 1 });
   // @ts-expect-error unknown option
   await controller.submit(tick, [], { prio: 1 });
+  // @ts-expect-error an instant is a Date or a number
+  await controller.submit(tick, [], { runAt: "2026-01-01" });
+  // @ts-expect-error a run starts at once
+  await controller.startRun("nightly", [], { delay: "1s" });
+  // @ts-expect-error one of a name, a tag and a bucket
+  await controller.hold({});
+  // @ts-expect-error a limit that is lifted is null
+  await controller.setLimits({ limits: { io: false } });
   // @ts-expect-error the schema gives a number out
   await controller.submit(parsed, ["1"]);
   // @ts-expect-error the result is a number
@@ -235,6 +243,8 @@ export async function opening(): Promise<void> {
   await Controller.open({ tasks: [none] });
   // @ts-expect-error a task is no pipeline
   await Controller.open({ pipelines: [tick] });
+  // @ts-expect-error only all of them
+  await Controller.open({ buckets: { count: 64, own: "0-15" } });
   // @ts-expect-error a limit is a number
   await Controller.open({ concurrency: { limits: { io: "4" } } });
 }
