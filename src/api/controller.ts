@@ -43,7 +43,7 @@ import { planRun } from "./plan-run.ts";
 import { readQuery } from "./query.ts";
 import { Registry } from "./registry.ts";
 import { RunHandle } from "./run-handle.ts";
-import { checkPerBucket, readBucketChoice, readBuckets, readHoldTarget, readStartTime } from "./scheduling.ts";
+import { BUCKET_KEYS, checkPerBucket, readBucketChoice, readBuckets, readHoldTarget, readStartTime } from "./scheduling.ts";
 import { storableOverrides } from "./storable-overrides.ts";
 import { POLICY_KEYS, resolveTask } from "./task.ts";
 import type { ArgsThen, Task } from "./task.ts";
@@ -91,7 +91,12 @@ export class Controller {
    */
   static async open(options: ControllerOptions = {}): Promise<Controller> {
     refuseWhileLoading("Controller.open");
-    const given = checkOptions(options, OPEN_KEYS, "Controller.open", { concurrency: CONCURRENCY_KEYS, watchLoop: LOOP_WATCH_KEYS, ...CARRIER_KEYS });
+    const given = checkOptions(options, OPEN_KEYS, "Controller.open", {
+      concurrency: CONCURRENCY_KEYS,
+      buckets: BUCKET_KEYS,
+      watchLoop: LOOP_WATCH_KEYS,
+      ...CARRIER_KEYS,
+    });
     checkPorts(given);
     const { artifacts, executor, threads, processes, executors } = given;
     const registry = new Registry(options.tasks, options.pipelines);

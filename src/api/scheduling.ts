@@ -32,13 +32,16 @@ export interface StartOptions {
 /** The last instant that a `Date` can tell. */
 const LAST_INSTANT_MS = 8.64e15;
 
+/** The options of `buckets`. */
+export const BUCKET_KEYS = ["count", "own"] as const;
+
 /** Reads `buckets`; `null`: there are none. */
 export function readBuckets(value: unknown, { perBucket }: ResolvedConcurrencyPolicy): Buckets | null {
   if (value === undefined) {
     if (perBucket !== null) checkPerBucket(null, "concurrency.perBucket");
     return null;
   }
-  const { count, own } = checkOptions(value, ["count", "own"], "buckets");
+  const { count, own } = checkOptions(value, BUCKET_KEYS, "buckets");
   resolveBucketPolicy({ count, own }, "buckets");
   if (own !== undefined && own !== "all")
     throw new ConfigurationError(`buckets.own can only be "all" here: nobody else would take the work of the other buckets; found ${describeValue(own)}.`);

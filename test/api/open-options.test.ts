@@ -13,6 +13,7 @@ async function openWith(options: unknown): Promise<unknown> {
 it.each([
   [{ task: [tick] }, 'Controller.open has no option "task". Did you mean "tasks"?'],
   [{ concurency: {} }, 'Did you mean "concurrency"?'],
+  [{ count: 64 }, "buckets"],
   [{ zzz: 1 }, "Known: store, tasks, pipelines, concurrency, buckets, clock, logger, random"],
   ["options", 'Controller.open must be a plain object; found "options".'],
   [null, "Controller.open must be a plain object; found null."],
