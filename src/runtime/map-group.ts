@@ -119,6 +119,13 @@ export class MapGroup implements Executor, ItemOwner {
 
   async close(): Promise<void> {}
 
+  /** The node has ended. Where that came before it was launched, an item that it was begun for is left. */
+  nodeEnded(): void {
+    if (this.#round !== null || this.#open === 0) return;
+    const verb = this.#node.cell.snapshot.status === "stopped" ? "stop" : "cancel";
+    this.#haltItems(verb, DEFAULTS.stopGraceMs, { ...BY_MAP, reason: `the map it belongs to was ${this.#node.cell.snapshot.status}` });
+  }
+
   itemEnded(item: MapItem): void {
     if (!item.isOpen) return;
     item.isOpen = false;

@@ -172,6 +172,7 @@ export class PipelineDriver {
   }
 
   #nodeEnded(node: number, cell: Cell): void {
+    this.#maps.get(node)?.nodeEnded();
     this.#ends.push({ node, cell });
     this.#work();
   }
