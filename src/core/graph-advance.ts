@@ -2,7 +2,7 @@ import { cancelTrigger, judgeRun } from "./aggregation.ts";
 import type { CancelTrigger, RunVerdict } from "./aggregation.ts";
 import { InternalError } from "./errors.ts";
 import { at } from "./graph-at.ts";
-import { isEnded, moveNode, openNodes, standingOf } from "./graph-run-state.ts";
+import { isEnded, isOver, moveNode, openNodes, standingOf } from "./graph-run-state.ts";
 import type { RunState } from "./graph-run-state.ts";
 import { classOfOutcome, judgeJoin } from "./join.ts";
 import type { JoinVerdict, Outcome } from "./join.ts";
@@ -34,6 +34,11 @@ export interface NodeReport {
   readonly node: number;
   /** As it counts: see `effectiveOutcome`. */
   readonly outcome: Outcome;
+  /**
+   * It is certain to end like that and has still to wind down: what follows follows now, but the verdict waits until it is
+   * reported once more. Default false.
+   */
+  readonly isWindingDown?: boolean;
 }
 
 /** What is to be done next. */
@@ -72,7 +77,9 @@ export function beginRun(state: RunState, options: BeginOptions = {}): Advance {
  * @throws InternalError for a node the graph does not have
  */
 export function advance(state: RunState, report: NodeReport): Advance {
-  if (standingOf(state, report.node) === report.outcome) return { actions: [] };
+  const wasWindingDown = state.windingDown.delete(report.node);
+  if (standingOf(state, report.node) === report.outcome) return { actions: wasWindingDown ? concludeRun(state, null) : [] };
+  if (report.isWindingDown === true) state.windingDown.add(report.node);
   moveNode(state, report.node, report.outcome);
   const decided = cascadeFrom(state, report.node);
   return { actions: [...actionsFor(state, decided), ...concludeRun(state, report)] };
@@ -80,7 +87,7 @@ export function advance(state: RunState, report: NodeReport): Advance {
 
 /** The verdict as things stand, whether or not it was given; `null` while a node is open. O(1). */
 export function verdictOf(state: RunState): RunVerdict | null {
-  return state.counts.open > 0 ? null : judgeRun(state.aggregation, state.counts);
+  return isOver(state) ? judgeRun(state.aggregation, state.counts) : null;
 }
 
 /** Judges those of the nodes that wait; each must come after its upstreams. Answers which were decided. */

@@ -2,7 +2,7 @@ import { InternalError } from "./errors.ts";
 import { at } from "./graph-at.ts";
 import { actionsFor, concludeRun, decideInOrder, judgeNode } from "./graph-advance.ts";
 import type { Action, Advance } from "./graph-advance.ts";
-import { isClosing, isEnded, moveNode, standingOf } from "./graph-run-state.ts";
+import { isClosing, isEnded, isOver, moveNode, standingOf } from "./graph-run-state.ts";
 import type { RunState, Standing } from "./graph-run-state.ts";
 import { REVIVABLE } from "./transitions.ts";
 
@@ -63,7 +63,8 @@ export function reviveNodes(state: RunState, nodes: Iterable<number>): Revival {
  */
 export function reopenNode(state: RunState, node: number): void {
   if (!isEnded(standingOf(state, node))) return;
-  if (state.counts.open === 0) state.closing = false;
+  state.windingDown.delete(node);
+  if (isOver(state)) state.closing = false;
   state.declared = false;
   moveNode(state, node, "released");
 }

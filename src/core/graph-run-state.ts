@@ -27,6 +27,8 @@ export interface RunState {
   closing: boolean;
   /** The verdict was given; a revival takes it back. */
   declared: boolean;
+  /** Nodes that count as ended though they have still to wind down (a map whose items are being cancelled): the verdict waits for them. */
+  readonly windingDown: Set<number>;
 }
 
 /** How to make a run's state. */
@@ -46,7 +48,7 @@ export function createRunState(graph: Graph, options: RunStateOptions): RunState
   checkAggregation(options.aggregation, count);
   const nodes = graph.upstream.map((list): NodeState => ({ standing: "waiting", succeeded: 0, skipped: 0, failed: 0, open: list.length }));
   const counts = { succeeded: 0, failed: 0, stopped: 0, cancelled: 0, skipped: 0, lost: 0, open: count };
-  const state: RunState = { graph, aggregation: options.aggregation, nodes, counts, closing: false, declared: false };
+  const state: RunState = { graph, aggregation: options.aggregation, nodes, counts, closing: false, declared: false, windingDown: new Set() };
   if (options.standings === undefined) return state;
   if (options.standings.length !== count) throw new InternalError(`${options.standings.length} standings were given for a graph of ${count} nodes.`);
   for (const [node, standing] of options.standings.entries()) moveNode(state, node, standing);
@@ -93,6 +95,11 @@ export function countsOf(state: RunState): OutcomeCounts {
   return { ...state.counts };
 }
 
+/** Has every node ended, with nothing left to wind down? */
+export function isOver(state: RunState): boolean {
+  return state.counts.open === 0 && state.windingDown.size === 0;
+}
+
 /** The nodes that have not ended, each after its upstreams. A scan: not for every step. */
 export function openNodes(state: RunState): readonly number[] {
   return state.graph.order.filter((node) => !isEnded(standingOf(state, node)));
@@ -100,7 +107,7 @@ export function openNodes(state: RunState): readonly number[] {
 
 /** Is the rest being ended, and has not ended yet? Until then `reviveNodes` is refused. */
 export function isClosing(state: RunState): boolean {
-  return state.closing && state.counts.open > 0;
+  return state.closing && !isOver(state);
 }
 
 /**
@@ -111,5 +118,5 @@ export function isClosing(state: RunState): boolean {
  */
 export function closeRun(state: RunState): readonly number[] {
   state.closing = true;
-  return openNodes(state);
+  return state.graph.order.filter((node) => !isEnded(standingOf(state, node)) || state.windingDown.has(node));
 }

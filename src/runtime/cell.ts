@@ -26,10 +26,20 @@ export interface NodePlace {
   upstream(name: string): Promise<unknown>;
   /** Of an item of a map: may it go on to the scheduler, or does it wait for its turn among the items? */
   admit?(): boolean;
+  /** Of an item of a map that waits for its turn: those that have theirs. */
+  ahead?(): readonly Cell[];
   /** Of an item of a map: called after each of its steps. */
   stepped?(cell: Cell): void;
   /** What keeps it from the scheduler: its upstreams, or its turn among the items of a map. Changes nothing. */
   inTheWay?(): readonly ReasonFact[];
+}
+
+/** What carries a node whose body is made of other tasks. */
+export interface ItemCarrier extends Executor {
+  /** Is that task one of them? */
+  carries(taskId: string): boolean;
+  /** Those that have not ended. */
+  openItems(): readonly Cell[];
 }
 
 /** The attempt under way, as the control plane sees it. */
@@ -65,7 +75,7 @@ export class Cell {
   args: readonly unknown[] | undefined;
   attempt: LiveAttempt | null = null;
   /** What carries it in place of an executor, and takes no slot: the items of a map. */
-  carrier: Executor | null = null;
+  carrier: ItemCarrier | null = null;
   #saved: unknown;
   #isSaveDue = false;
   /** What the last attempt threw, while it is in memory: the `cause` of the error that `result` throws. */

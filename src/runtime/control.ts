@@ -183,9 +183,13 @@ function stopMessage(snapshot: TaskSnapshot, by: By): string {
 }
 
 /** A task cannot wait for its own end. */
-export function refuseSelf(cell: Pick<Cell, "taskId"> & { readonly attempt?: unknown }, verb: string): void {
+export function refuseSelf(cell: Pick<Cell, "taskId"> & { readonly attempt?: unknown; readonly carrier?: Cell["carrier"] }, verb: string): void {
+  const asking = taskScope.getStore()?.taskId;
   // What a task left behind may well ask, once the task has ended.
-  if (taskScope.getStore()?.taskId !== cell.taskId || cell.attempt === null) return;
+  if (asking === undefined || cell.attempt === null) return;
+  if (cell.carrier?.carries(asking) === true)
+    throw new Deadlock(`task ${asking} asked for "${verb}" of the map that it is an item of and would wait for ever. Let somebody else ask.`);
+  if (asking !== cell.taskId) return;
   throw new Deadlock(`task ${cell.taskId} asked for "${verb}" of itself and would wait for ever. Return or throw instead, or let somebody else ask.`);
 }
 

@@ -1,22 +1,60 @@
 import type { OutcomeCounts } from "../core/aggregation.ts";
+import { TaskCancelled } from "../core/errors.ts";
 import { createFailure } from "../core/failure.ts";
 import type { Failure } from "../core/failure.ts";
 import { effectiveOutcome, isOutcome } from "../core/join.ts";
 import type { Outcome } from "../core/join.ts";
+import { judgeItems } from "../core/map-rules.ts";
 import type { FailedItems } from "../core/map-rules.ts";
+import type { Settlement } from "../core/ports/executor.ts";
 import type { TaskSnapshot } from "../core/snapshot.ts";
 import { MAX_CAUSES } from "../core/thrown.ts";
+import { unreachable } from "../core/unreachable.ts";
 import { OutcomeOmitted } from "../core/verdict.ts";
 
-/** How the items ended. */
-export function countItems(items: readonly TaskSnapshot[]): OutcomeCounts {
+/** How a map whose items have all ended is to end. */
+export interface MapEnd {
+  readonly settlement: Settlement;
+  /** What it is to be asked first, where nobody has and its items were ended one by one. */
+  readonly endedBy: { readonly verb: "stop" | "cancel"; readonly reason: string } | null;
+}
+
+/**
+ * Reads the end of a map from those of its items.
+ * @param stopMessage what it was told when it was asked to end; `null`: it was not
+ */
+export function settlementOf(
+  items: readonly TaskSnapshot[],
+  { rule, stopMessage }: { readonly rule: FailedItems; readonly stopMessage: string | null },
+): MapEnd {
+  const counts = countItems(items);
+  // What was cut short has no result, whatever the map keeps.
+  const wasCut = stopMessage !== null && counts.stopped + counts.cancelled > 0;
+  const verdict = judgeItems(counts, wasCut ? "fail" : rule);
+  switch (verdict) {
+    case "succeeded":
+      return { settlement: { type: "returned", value: resultsOf(items, rule), noticed: false }, endedBy: null };
+    case "failed":
+      return { settlement: { type: "died", failure: itemsFailure(items) }, endedBy: null };
+    case "stopped":
+    case "cancelled": {
+      const reason = stopMessage ?? whoEndedIt(items, verdict);
+      const settlement: Settlement = { type: "threw", error: new TaskCancelled(reason), noticed: true };
+      return { settlement, endedBy: stopMessage === null ? { verb: verdict === "stopped" ? "stop" : "cancel", reason } : null };
+    }
+    default:
+      return unreachable(verdict);
+  }
+}
+
+function countItems(items: readonly TaskSnapshot[]): OutcomeCounts {
   const counts: Record<Outcome | "open", number> = { succeeded: 0, failed: 0, stopped: 0, cancelled: 0, skipped: 0, lost: 0, open: 0 };
   for (const item of items) counts[outcomeOf(item) ?? "open"] += 1;
   return counts;
 }
 
-/** The value of a map that has succeeded: the results in the order of its items, or why there are none. */
-export function resultsOf(items: readonly TaskSnapshot[], rule: FailedItems): unknown {
+/** The results in the order of the items, or why there are none. */
+function resultsOf(items: readonly TaskSnapshot[], rule: FailedItems): unknown {
   const results: unknown[] = [];
   for (const item of items) {
     const isMissing = item.outcomeMissing !== null && item.outcome === undefined;
@@ -27,8 +65,8 @@ export function resultsOf(items: readonly TaskSnapshot[], rule: FailedItems): un
   return results;
 }
 
-/** Why a map fails whose items have. The kind is that of the first. */
-export function itemsFailure(items: readonly TaskSnapshot[]): Failure {
+/** The kind is that of the first that failed. */
+function itemsFailure(items: readonly TaskSnapshot[]): Failure {
   const failed = items.filter(({ status }) => status === "failed" || status === "lost");
   const [first] = failed.toSorted((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0));
   const causes = failed.slice(0, MAX_CAUSES).map((item) => ({
@@ -44,8 +82,7 @@ export function itemsFailure(items: readonly TaskSnapshot[]): Failure {
   });
 }
 
-/** Which item ended the map as it did. */
-export function endedBy(items: readonly TaskSnapshot[], status: "stopped" | "cancelled"): string {
+function whoEndedIt(items: readonly TaskSnapshot[], status: "stopped" | "cancelled"): string {
   const item = items.find((each) => each.status === status);
   return item === undefined ? `its items were ${status}` : `its item ${nameOf(item)} (${item.taskId}) was ${status}`;
 }

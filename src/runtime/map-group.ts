@@ -1,23 +1,21 @@
 import { ConfigurationError, InternalError, InvalidTransition, TaskCancelled } from "../core/errors.ts";
 import type { By } from "../core/lifecycle-events.ts";
-import { itemName, judgeItems } from "../core/map-rules.ts";
-import type { ExecutionHandle, Executor, LaunchRequest, Settlement, StopRequest } from "../core/ports/executor.ts";
+import { itemName } from "../core/map-rules.ts";
+import type { ExecutionHandle, LaunchRequest, Settlement, StopRequest } from "../core/ports/executor.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import { isList } from "../core/options.ts";
 import type { ReasonFact } from "../core/explanation.ts";
 import { DEFAULTS } from "../core/policies/timeout.ts";
 import { holdsSlot } from "../core/snapshot-rules.ts";
-import type { TaskSnapshot } from "../core/snapshot.ts";
 import { failureOf } from "../core/thrown.ts";
 import { isTerminal, REVIVABLE } from "../core/transitions.ts";
-import { unreachable } from "../core/unreachable.ts";
-import type { Cell } from "./cell.ts";
+import type { Cell, ItemCarrier } from "./cell.ts";
 import type { Control } from "./control.ts";
 import { ItemGate } from "./item-gate.ts";
 import { ItemPause } from "./item-pause.ts";
 import type { Journal } from "./journal.ts";
 import type { Lifecycle } from "./lifecycle.ts";
-import { countItems, endedBy, itemsFailure, resultsOf } from "./map-end.ts";
+import { settlementOf } from "./map-end.ts";
 import { MapItem } from "./map-item.ts";
 import type { ItemOwner } from "./map-item.ts";
 import type { MapPlan, NodePlan } from "./run-plan.ts";
@@ -37,8 +35,10 @@ export interface MapNode {
   readonly plan: NodePlan;
   readonly map: MapPlan;
   readonly runId: string;
-  /** An item that fails cancels the others. */
+  /** An item that fails cancels the others, and is a failure of the run at once. */
   readonly failsFast: boolean;
+  /** It is certain to fail. */
+  readonly isFailing: () => void;
   /** Told of each item that is made. */
   readonly adopt: (cell: Cell) => unknown;
 }
@@ -66,7 +66,7 @@ interface Round {
  * The items of a map, which are its carrier: the node takes its steps as any task does, is launched when its items are made,
  * and ends by them. Holds no slot; each item takes its own. Source §3.3.
  */
-export class MapGroup implements Executor, ItemOwner {
+export class MapGroup implements ItemCarrier, ItemOwner {
   readonly kind = "map";
   readonly supports = { pause: true, kill: true, closures: true, syncCheckpoint: true, beats: true };
   readonly #parts: MapParts;
@@ -91,6 +91,18 @@ export class MapGroup implements Executor, ItemOwner {
   /** In the order of the items; while it expands those made so far. */
   get cells(): readonly Cell[] {
     return this.#items.flatMap(({ cell, isMade }) => (isMade ? [cell] : []));
+  }
+
+  carries(taskId: string): boolean {
+    return this.#items.some(({ cell }) => cell.taskId === taskId);
+  }
+
+  openItems(): readonly Cell[] {
+    return this.#items.flatMap(({ cell, isOpen }) => (isOpen ? [cell] : []));
+  }
+
+  itemsInside(): readonly Cell[] {
+    return this.#items.flatMap(({ cell, isInside }) => (isInside ? [cell] : []));
   }
 
   /** Its list of items was worked out anew. */
@@ -322,6 +334,7 @@ export class MapGroup implements Executor, ItemOwner {
     round.isFailing = true;
     const reason = `item "${failed.snapshot.node ?? ""}" ${failed.snapshot.status === "lost" ? "was lost" : "failed"}`;
     this.#haltItems("cancel", DEFAULTS.stopGraceMs, { trigger: "pipeline:fail-fast", actor: "system", reason });
+    this.#node.isFailing();
   }
 
   #stop(round: Round, asked: StopRequest): void {
@@ -370,32 +383,15 @@ export class MapGroup implements Executor, ItemOwner {
 
   #settlement({ problem, stop }: Round): Settlement {
     const { cell, map } = this.#node;
-    if (!holdsSlot(cell.snapshot)) return { type: "threw", error: new TaskCancelled(stop?.message ?? "its items have ended"), noticed: true };
+    const message = stop?.message ?? "its items have ended";
+    if (!holdsSlot(cell.snapshot)) return { type: "threw", error: new TaskCancelled(message), noticed: true };
     if (problem !== null) return { type: "died", failure: { ...failureOf(problem), retryable: false } };
-    if (this.#isFresh) return { type: "threw", error: new TaskCancelled(stop?.message ?? "it was not expanded"), noticed: true };
+    if (this.#isFresh) return { type: "threw", error: new TaskCancelled(message), noticed: true };
     const items = this.#items.map((item) => item.cell.snapshot);
-    const counts = countItems(items);
-    const { failedItems } = map;
-    const wasCut = stop !== null && counts.stopped + counts.cancelled > 0;
-    const verdict = judgeItems(counts, wasCut ? "fail" : failedItems);
-    switch (verdict) {
-      case "succeeded":
-        return { type: "returned", value: resultsOf(items, failedItems), noticed: false };
-      case "failed":
-        return { type: "died", failure: itemsFailure(items) };
-      case "stopped":
-      case "cancelled":
-        return { type: "threw", error: new TaskCancelled(stop?.message ?? this.#endBy(verdict, items)), noticed: true };
-      default:
-        return unreachable(verdict);
-    }
-  }
-
-  /** Its items were stopped one by one: it goes the way of a task that is stopped. */
-  #endBy(verdict: "stopped" | "cancelled", items: readonly TaskSnapshot[]): string {
-    const reason = endedBy(items, verdict);
-    this.#parts.lifecycle.must(this.#node.cell, { type: verdict === "stopped" ? "stop" : "cancel", ...BY_MAP, reason });
-    return reason;
+    const { settlement, endedBy } = settlementOf(items, { rule: map.failedItems, stopMessage: stop?.message ?? null });
+    // Its items were stopped one by one: it goes the way of a task that is stopped.
+    if (endedBy !== null) this.#parts.lifecycle.must(cell, { type: endedBy.verb, ...BY_MAP, reason: endedBy.reason });
+    return settlement;
   }
 }
 

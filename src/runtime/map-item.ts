@@ -13,6 +13,8 @@ export interface ItemOwner {
   admitItem(item: MapItem): boolean;
   itemLeft(item: MapItem): void;
   itemWait(item: MapItem): ReasonFact | null;
+  /** Those that have their turn. */
+  itemsInside(): readonly Cell[];
   upstream(name: string): Promise<unknown>;
 }
 
@@ -72,6 +74,10 @@ export class MapItem implements NodePlace, GatePlace {
   inTheWay(): readonly ReasonFact[] {
     const fact = this.#owner.itemWait(this);
     return fact === null ? [] : [fact];
+  }
+
+  ahead(): readonly Cell[] {
+    return this.isWaiting ? this.#owner.itemsInside() : [];
   }
 
   stepped(cell: Cell): void {

@@ -114,7 +114,8 @@ export class PipelineDriver {
     if (plan.map === undefined) return;
     const failsFast = this.plan.aggregation.kind === "fail_fast";
     const adopt = (item: Cell): unknown => this.#byId.set(item.taskId, item);
-    const group = new MapGroup(this.#parts, { cell, plan, map: plan.map, runId: this.run.runId, failsFast, adopt });
+    const isFailing = (): void => this.#perform(advance(this.#state, { node, outcome: "failed", isWindingDown: true }).actions);
+    const group = new MapGroup(this.#parts, { cell, plan, map: plan.map, runId: this.run.runId, failsFast, isFailing, adopt });
     cell.carrier = group;
     this.#maps.set(node, group);
   }

@@ -60,9 +60,9 @@ export class WaitGraph {
   #ofTask(cell: Cell): Needs {
     const { status, pipelineRunId } = cell.snapshot;
     const run = pipelineRunId === null ? undefined : this.#parts.run(pipelineRunId);
-    if (status === "queued" || status === "retry_wait") return this.#semaphores(cell);
+    if (status === "queued" || status === "retry_wait") return [...this.#semaphores(cell), ...behindOthers(cell)];
     if (status === "blocked" && run !== undefined) return this.#ofRun(run, "is blocked behind");
-    if (isGroup(cell) && run !== undefined) return this.#ofRun(run, "ends with");
+    if (cell.carrier !== null && status === "running") return oneOf(cell.carrier.openItems(), "ends with");
     return this.#waits(cell);
   }
 
@@ -113,12 +113,16 @@ export class WaitGraph {
 /** Can it do anything for its run by itself, or wait for something outside it? */
 function isOpen(cell: Cell): boolean {
   const { status } = cell.snapshot;
-  return !isTerminal(status) && status !== "blocked" && !isGroup(cell);
+  return !isTerminal(status) && status !== "blocked";
 }
 
-/** A node that only stands for others: it runs and has no body. */
-function isGroup({ snapshot, attempt }: Cell): boolean {
-  return snapshot.status === "running" && attempt === null;
+/** An item of a map that waits for its turn among the others. */
+function behindOthers({ place }: Cell): Needs {
+  return oneOf(place?.ahead?.() ?? [], "waits for its turn behind");
+}
+
+function oneOf(cells: readonly Cell[], what: string): Needs {
+  return cells.length === 0 ? FREE : [{ of: cells, least: 1, what }];
 }
 
 /** For messages. */

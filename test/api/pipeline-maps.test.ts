@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { allSettled, constant, definePipeline, quorum, task } from "../../src/index.ts";
 import type { AggregationPolicy, PipelineBuilder, PipelineNode, RunHandle, Task, TaskSnapshot, TaskStatus } from "../../src/index.ts";
-import { callNow, listen, openStage } from "./stage.ts";
+import { callNow, gate, listen, openStage } from "./stage.ts";
 import type { Stage } from "./stage.ts";
 
 const numbers = task({ name: "numbers" }, (_ctx, count: number) => Array.from({ length: count }, (_, index) => index));
@@ -185,6 +185,31 @@ describe("a failed item", () => {
     expect(last).toMatchObject({ to: "cancelled", trigger: "pipeline:fail-fast", reason: 'item "each[3]" failed' });
   });
 
+  it("is the run's failure at once, however long the other items take to end", async () => {
+    const mixed = task({ name: "mixed" }, async (_ctx, value: number): Promise<number> => {
+      if (value === 1) throw new Error("no");
+      return await gate<number>().opened;
+    });
+    const besides = task({ name: "besides" }, async (ctx) => await listen(ctx, stage.clock));
+    const pipeline = definePipeline("prompt", {}, (p) => {
+      const each = p.map(mixed, { name: "each", items: [0, 1] });
+      p.add(sum, { deps: [each], args: (up) => [up(each)] });
+      p.add(besides);
+    });
+    const stage = await openStage({ pipelines: [pipeline] });
+    await using _ = stage;
+    const run = await stage.controller.startRun(pipeline);
+    await stage.clock.advance(100);
+    expect(run.graph().map(({ status }) => status)).toEqual(["running", "cancelled", "cancelled"]);
+    expect(itemStatuses(run, "each")).toEqual(["stopping", "failed"]);
+    expect(await snapshotOf(stage, run, "sum")).toMatchObject({ failure: { kind: "dependency_failed" } });
+    expect(await run.snapshot()).toMatchObject({ status: "running" });
+    await stage.clock.advance("11s");
+    expect(itemStatuses(run, "each")).toEqual(["lost", "failed"]);
+    expect(await snapshotOf(stage, run, "each")).toMatchObject({ status: "failed" });
+    expect(await run.snapshot()).toMatchObject({ status: "failed" });
+  });
+
   it.each([allSettled(), quorum(1)])("fails its map once the others have ended under $kind", async (policy) => {
     const pipeline = fanOut(choosy, policy);
     await using stage = await openStage({ pipelines: [pipeline] });
@@ -338,5 +363,59 @@ describe("a map that is built wrongly", () => {
     });
     await using stage = await openStage({ pipelines: [pipeline] });
     await expect(stage.controller.startRun(pipeline)).rejects.toThrow('node "double[0]" is named like an item of the map "double"');
+  });
+});
+
+describe("an item that waits", () => {
+  it.each(["wait", "stop", "cancel", "pause", "retry"] as const)("for its own map (%s) is told that it would wait for ever", async (verb) => {
+    const told: unknown[] = [];
+    const selfish = task({ name: "selfish" }, async (_ctx, value: number) => {
+      const { controller } = stage;
+      const id = byName(started.run(), "each");
+      await (verb === "wait" ? controller.wait(id, { timeout: "none" }) : controller[verb](id)).catch((error: unknown) => told.push(error));
+      return value;
+    });
+    const started = { run: (): RunHandle => run };
+    const pipeline = definePipeline("selfish", {}, (p) => void p.map(selfish, { name: "each", items: [7] }));
+    const stage = await openStage({ pipelines: [pipeline] });
+    await using _ = stage;
+    const run = await stage.controller.startRun(pipeline);
+    await stage.clock.advance(1);
+    expect(told).toMatchObject([{ code: "DEADLOCK" }]);
+    expect(await snapshotOf(stage, run, "each")).toMatchObject({ status: "succeeded", outcome: [7] });
+  });
+
+  it("for one behind it in the line of its map is told so", async () => {
+    const told: unknown[] = [];
+    const pushy = task({ name: "pushy" }, async (_ctx, value: number) => {
+      if (value === 0) await stage.controller.wait(nth(itemIds(run, "each"), 1), { timeout: "none" }).catch((error: unknown) => told.push(error));
+      return value;
+    });
+    const pipeline = definePipeline("pushy", {}, (p) => void p.map(pushy, { name: "each", items: [0, 1], maxParallel: 1 }));
+    const stage = await openStage({ pipelines: [pipeline] });
+    await using _ = stage;
+    const run = await stage.controller.startRun(pipeline);
+    await stage.clock.advance(1);
+    expect(told).toMatchObject([{ code: "DEADLOCK" }]);
+    expect(await snapshotOf(stage, run, "each")).toMatchObject({ status: "succeeded" });
+  });
+
+  it("for a task that waits for the map is told so", async () => {
+    const told: unknown[] = [];
+    const outside = task({ name: "outside" }, async (_ctx, map: string) => {
+      await stage.controller.wait(map, { timeout: "none" }).catch((error: unknown) => told.push(error));
+    });
+    const round = task({ name: "round" }, async (_ctx, value: number) => {
+      const waiting = await stage.controller.submit(outside, [byName(run, "each")]);
+      await waiting.wait({ timeout: "none" }).catch((error: unknown) => told.push(error));
+      return value;
+    });
+    const pipeline = definePipeline("round", {}, (p) => void p.map(round, { name: "each", items: [1] }));
+    const stage = await openStage({ tasks: [outside], pipelines: [pipeline] });
+    await using _ = stage;
+    const run = await stage.controller.startRun(pipeline);
+    await stage.clock.advance(1);
+    expect(told).toMatchObject([{ code: "DEADLOCK" }]);
+    expect(await snapshotOf(stage, run, "each")).toMatchObject({ status: "succeeded" });
   });
 });

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ConfigurationError, InternalError } from "../../src/core/errors.ts";
 import { advance, beginRun, verdictOf } from "../../src/core/graph-advance.ts";
 import type { Action } from "../../src/core/graph-advance.ts";
+import { reopenNode } from "../../src/core/graph-revive.ts";
 import { closeRun, countsOf, createRunState, isClosing, openNodes, standingOf } from "../../src/core/graph-run-state.ts";
 import type { RunState, Standing } from "../../src/core/graph-run-state.ts";
 import { buildGraph } from "../../src/core/graph.ts";
@@ -311,5 +312,49 @@ describe("what is not in the contract", () => {
     );
     beginRun(bent);
     expect(() => advance(bent, { node: 0, outcome: "failed" })).toThrow("unreachable: ignore");
+  });
+});
+
+describe("a node that is certain to fail and winds down", () => {
+  const graph = buildGraph([node("map", [], { kind: "map" }), node("below", ["map"]), node("beside")]);
+  const begun = () => {
+    const state = createRunState(graph, { aggregation: failFast() });
+    beginRun(state);
+    return state;
+  };
+
+  it("sets off the cascade and the policy at once, and the verdict when it has ended", () => {
+    const state = begun();
+    const { actions } = advance(state, { node: 0, outcome: "failed", isWindingDown: true });
+    expect(actions).toMatchObject([
+      { type: "end", node: 1, to: "cancelled", kind: "dependency_failed", upstream: [0] },
+      { type: "cancelRest", nodes: [2], trigger: "pipeline:fail-fast", reason: 'node "map" failed' },
+    ]);
+    expect(advance(state, { node: 2, outcome: "cancelled" })).toEqual({ actions: [] });
+    expect(verdictOf(state)).toBeNull();
+    expect(isClosing(state)).toBe(true);
+    expect(advance(state, { node: 0, outcome: "failed" })).toEqual({ actions: [{ type: "verdict", status: "failed" }] });
+    expect(isClosing(state)).toBe(false);
+  });
+
+  it("may end otherwise after all", () => {
+    const state = begun();
+    advance(state, { node: 0, outcome: "failed", isWindingDown: true });
+    expect(advance(state, { node: 0, outcome: "cancelled" })).toEqual({ actions: [] });
+    expect(advance(state, { node: 2, outcome: "cancelled" })).toEqual({ actions: [{ type: "verdict", status: "cancelled" }] });
+  });
+
+  it("is among those that a stop of the run ends", () => {
+    const state = begun();
+    advance(state, { node: 0, outcome: "failed", isWindingDown: true });
+    expect(closeRun(state)).toEqual([0, 2]);
+  });
+
+  it("winds down no more once it is taken back", () => {
+    const state = begun();
+    advance(state, { node: 0, outcome: "failed", isWindingDown: true });
+    reopenNode(state, 0);
+    advance(state, { node: 2, outcome: "cancelled" });
+    expect(advance(state, { node: 0, outcome: "succeeded" })).toEqual({ actions: [{ type: "verdict", status: "cancelled" }] });
   });
 });
