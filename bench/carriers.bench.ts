@@ -1,11 +1,13 @@
+import { alternate } from "./lib/alternate.ts";
 import { Controller } from "./lib/built.ts";
-import type { Controller as ControllerType, Task, TaskHandle } from "../src/index.ts";
+import type { Task, TaskHandle } from "../src/index.ts";
 import * as tasks from "./lib/carrier-tasks.ts";
 import { elapsedMs } from "./lib/elapsed.ts";
-import { sized } from "./lib/mode.ts";
+import { ROUNDS as PEER_ROUNDS, sized } from "./lib/mode.ts";
 import { percentile } from "./lib/percentile.ts";
-import { report } from "./lib/report.ts";
+import { ratios, report } from "./lib/report.ts";
 import type { Target } from "./lib/report.ts";
+import { tasksPerSecond, workerPools } from "./lib/worker-pools.ts";
 
 // Control latency and launches of the carriers, through the public API: verb called → effect stored and answered.
 const ROUNDS = sized(100, 3);
@@ -71,15 +73,33 @@ async function launches(kind: string, task: Trivial, count: number): Promise<voi
   const warm: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) warm.push(await trip());
   latency(`${kind}: submit → result, one after another`, warm);
-  await throughput(kind, controller, task, count);
-}
-
-async function throughput(kind: string, on: ControllerType, task: Trivial, count: number): Promise<void> {
   const ms = await elapsedMs(async () => {
-    const results = Array.from({ length: count }, async (_, index) => await (await on.submit(task, [index])).result());
+    const results = Array.from({ length: count }, async (_, index) => await (await controller.submit(task, [index])).result());
     await Promise.all(results);
   });
   report({ bench: "carriers", metric: `${kind}: trivial tasks, 2 at once`, unit: "tasks/s", samples: [(count / ms) * 1_000], details: { tasks: count } });
+}
+
+/** Trivial tasks through two warm workers, ours used again like the peer's, in turn. */
+async function againstPeer(kind: "thread" | "process", peer: string, atLeast: number): Promise<void> {
+  const pools = workerPools[kind];
+  const measured = await alternate(
+    [
+      { name: "chongming", measure: async () => await tasksPerSecond(pools.chongming) },
+      { name: "peer", measure: async () => await tasksPerSecond(pools.peer) },
+    ],
+    { rounds: PEER_ROUNDS, warmups: sized(1, 0) },
+  );
+  const figure = { bench: "carriers", unit: "tasks/s" } as const;
+  report({ ...figure, metric: `two warm workers, ${kind}: chongming`, samples: measured.chongming });
+  report({ ...figure, metric: `two warm workers, ${kind}: ${peer}`, samples: measured.peer });
+  report({
+    ...figure,
+    metric: `two warm workers, ${kind}: chongming / ${peer}`,
+    unit: "ratio",
+    samples: ratios(measured.chongming, measured.peer),
+    target: { atLeast },
+  });
 }
 
 /** What workers that wait cost this process; a child tells its own size. */
@@ -128,7 +148,6 @@ for (const task of [tasks.threadCheckpoints, tasks.processCheckpoints]) {
 }
 await controller.close();
 
-const reusing = await Controller.open({ tasks: [tasks.processNothing], concurrency: { maxParallel: 2 }, processes: { standby: 2, reuse: true } });
-await throughput("process, reused", reusing, tasks.processNothing, THROUGHPUT);
-await reusing.close();
+await againstPeer("thread", "piscina", 0.5);
+await againstPeer("process", "workerpool's processes", 1);
 await idleMemory();

@@ -1,0 +1,4 @@
+/** The body of piscina's workers. */
+export default function identity(value) {
+  return value;
+}
