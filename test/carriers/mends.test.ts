@@ -42,6 +42,7 @@ test("a task that has begun is not failed by a child that cannot be made ahead o
     await executor.prepare([{ module, name }]);
     const request = {
       ...job,
+      saved: undefined,
       run: () => undefined,
       startMs: null,
       idleMs: null,

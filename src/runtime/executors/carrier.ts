@@ -1,6 +1,7 @@
 import { recordError, reviveError } from "../../core/error-record.ts";
 import { ConfigurationError } from "../../core/errors.ts";
 import type { Clock } from "../../core/ports/clock.ts";
+import type { TaskBody } from "../../core/ports/executor.ts";
 import { unreachable } from "../../core/unreachable.ts";
 import { CancellationToken } from "../cancellation.ts";
 import type { Inbox } from "../cancellation.ts";
@@ -44,6 +45,8 @@ interface Running {
 export class Carrier {
   readonly #clock: Clock;
   readonly #port: CarrierPort;
+  /** What was found before: a lookup costs more than all else that is done for a small task. */
+  readonly #found = new Map<string, TaskBody>();
   #running: Running | null = null;
   #calls = 0;
   /** Strays that have been told: an error that is thrown as well may come again. */
@@ -123,7 +126,7 @@ export class Carrier {
 
   async #load(tasks: readonly { readonly module: string; readonly name: string }[]): Promise<void> {
     try {
-      for (const { module, name } of tasks) await loadTask(module, name);
+      for (const { module, name } of tasks) await this.#find(module, name);
       this.#port.post({ type: "loaded", error: null });
     } catch (error) {
       this.#port.post({ type: "loaded", error: recordError(error) });
@@ -145,13 +148,15 @@ export class Carrier {
     );
     let end: JobEnd;
     try {
-      const run = await loadTask(job.module, job.name);
+      // At least a moment, so that what was asked together with the job is heard first.
+      const run = await this.#bodyOf(job);
       token.throwIfStopped();
       if (job.asksToBegin) await this.#toBegin(running);
       else this.#port.post({ type: "launched" });
       const context = new RuntimeContext(
         {
           ...job,
+          saved: job.saved,
           deadlineAt: () => running.deadlineAt,
           upstream: async (node) => await this.#ask(running, node),
           reports: reportsTo(say, progress, active),
@@ -160,7 +165,7 @@ export class Carrier {
         token,
       );
       const value = await taskScope.run(scope, async () => await run(context, ...job.args));
-      end = { type: "returned", value, noticed: token.noticed };
+      end = { type: "returned", ...(value === undefined ? {} : { value }), noticed: token.noticed };
     } catch (error) {
       end = { type: "threw", error: recordError(error), noticed: token.noticed };
     }
@@ -173,6 +178,16 @@ export class Carrier {
     this.#port.post({ type: "ready" });
     await told.promise;
     token.throwIfStopped();
+  }
+
+  #bodyOf({ module, name }: Job): TaskBody | Promise<TaskBody> {
+    return this.#found.get(`${name}\n${module}`) ?? this.#find(module, name);
+  }
+
+  async #find(module: string, name: string): Promise<TaskBody> {
+    const body = await loadTask(module, name);
+    this.#found.set(`${name}\n${module}`, body);
+    return body;
   }
 
   /** Says that the task is not idle, where somebody wants to know and not too often. */

@@ -6,17 +6,29 @@ const MAGIC = Buffer.of(0xf5, 0xc7, 0x0c, 0x01);
 
 const HEAD_BYTES = MAGIC.length + 4;
 
+/** With this a structured clone begins; JSON never does. */
+const CLONE_BEGINS = 0xff;
+
 /**
- * A message as bytes: a mark, its length, then the structured clone. The memory is the frame's alone, so that it can be
- * transferred. Throws `DataCloneError` for what cannot be copied.
+ * A message as bytes: a mark, its length, then the structured clone, or JSON where the clone would be the same.
+ * Throws `DataCloneError` for what cannot be copied.
  */
 export function encodeFrame(message: unknown): Buffer<ArrayBuffer> {
-  refuseForeign(message);
+  if (refuseForeign(message)) return encodeJson(JSON.stringify(message));
   const body = serialize(message);
-  const frame = Buffer.allocUnsafeSlow(HEAD_BYTES + body.length);
+  const frame = Buffer.allocUnsafe(HEAD_BYTES + body.length);
   MAGIC.copy(frame);
   frame.writeUInt32LE(body.length, MAGIC.length);
   body.copy(frame, HEAD_BYTES);
+  return frame;
+}
+
+function encodeJson(text: string): Buffer<ArrayBuffer> {
+  const bytes = Buffer.byteLength(text);
+  const frame = Buffer.allocUnsafe(HEAD_BYTES + bytes);
+  MAGIC.copy(frame);
+  frame.writeUInt32LE(bytes, MAGIC.length);
+  frame.write(text, HEAD_BYTES);
   return frame;
 }
 
@@ -97,7 +109,7 @@ const NO_MESSAGE = Symbol("no message");
 
 function readBody(body: Buffer): unknown {
   try {
-    return deserialize(body);
+    return body[0] === CLONE_BEGINS ? deserialize(body) : (JSON.parse(body.toString()) as unknown);
   } catch {
     return NO_MESSAGE;
   }

@@ -1,9 +1,6 @@
 /** A line longer than this is passed on in pieces. */
 const MAX_LINE_CHARS = 64 * 1024;
 
-/** No mark is longer. */
-const MARK_CHARS = 256;
-
 /** So much of an attempt's output is passed on; of what comes after, only the end. */
 const MAX_CHARS = 10 * 1024 * 1024;
 
@@ -16,22 +13,14 @@ const MAX_TAIL_CHARS = 256 * 1024;
  */
 export class OutputLines {
   readonly #give: (line: string) => void;
-  readonly #isMark: (text: string) => boolean;
-  readonly #marked: () => void;
   #rest = "";
   #given = 0;
   #droppedLines = 0;
   #tail: string[] = [];
   #tailChars = 0;
 
-  /**
-   * @param isMark is shown the end of each line from its last NUL on: true, and it is a mark, no output
-   * @param marked a mark has come; what stood before it has been given, and `end` may be called
-   */
-  constructor(give: (line: string) => void, isMark: (text: string) => boolean = () => false, marked: () => void = () => {}) {
+  constructor(give: (line: string) => void) {
     this.#give = give;
-    this.#isMark = isMark;
-    this.#marked = marked;
   }
 
   add(text: string): void {
@@ -43,8 +32,7 @@ export class OutputLines {
       from = end + 1;
     }
     this.#rest += from === 0 ? text : text.slice(from);
-    // What may be the beginning of a mark is not cut in two.
-    if (this.#rest.length > MAX_LINE_CHARS + MARK_CHARS) this.#rest = this.#pieces(this.#rest, MARK_CHARS);
+    if (this.#rest.length > MAX_LINE_CHARS) this.#rest = this.#pieces(this.#rest);
   }
 
   end(): void {
@@ -58,20 +46,13 @@ export class OutputLines {
   }
 
   #line(line: string): void {
-    const nul = line.lastIndexOf("\u0000");
-    if (nul === -1 || !this.#isMark(line.slice(nul))) {
-      this.#keep(this.#pieces(line.endsWith("\r") ? line.slice(0, -1) : line, 0));
-      return;
-    }
-    // A line that the task had not ended stands before the mark.
-    if (nul > 0) this.#keep(this.#pieces(line.slice(0, nul), 0));
-    this.#marked();
+    this.#keep(this.#pieces(line.endsWith("\r") ? line.slice(0, -1) : line));
   }
 
-  /** Passes on whole pieces of a line that is too long, as long as more than so much is left of it; answers with the rest. */
-  #pieces(line: string, leave: number): string {
+  /** Passes on whole pieces of a line that is too long; answers with the rest. */
+  #pieces(line: string): string {
     let from = 0;
-    while (line.length - from > MAX_LINE_CHARS + leave) {
+    while (line.length - from > MAX_LINE_CHARS) {
       const to = from + MAX_LINE_CHARS;
       // Two halves of one character stay together.
       const end = isHighSurrogate(line.charCodeAt(to - 1)) ? to - 1 : to;

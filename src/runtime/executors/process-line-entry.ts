@@ -3,21 +3,20 @@ import { workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import { encodeFrame, FrameReader } from "./frames.ts";
 import { signalGroup } from "./platform.ts";
-import { FLUSHED, LINE_FD, WRITTEN } from "./process-line.ts";
-import type { ToLine } from "./process-line.ts";
+import { CONTROL_FD } from "./process-line.ts";
 import { SENT } from "./thread-line.ts";
 
-// The helper thread of a child process: it holds the line to the supervisor.
+// The helper thread of a child process: it hears what is asked of the task, beats, and sees when the supervisor is gone.
 const BEAT_MS = 5_000;
 
-const { port, shared, pid } = workerData as { readonly port: MessagePort; readonly shared: Int32Array; readonly pid: number };
-const socket = new Socket({ fd: LINE_FD, readable: true, writable: true });
+const { port, counter, pid } = workerData as { readonly port: MessagePort; readonly counter: Int32Array; readonly pid: number };
+const socket = new Socket({ fd: CONTROL_FD, readable: true, writable: true });
 
 const frames = new FrameReader(
   (message) => {
     port.postMessage(message);
-    Atomics.add(shared, SENT, 1);
-    Atomics.notify(shared, SENT);
+    Atomics.add(counter, SENT, 1);
+    Atomics.notify(counter, SENT);
   },
   () => socket.destroy(),
 );
@@ -26,23 +25,5 @@ socket.on("data", (piece: Buffer) => frames.add(piece));
 socket.on("close", () => signalGroup(pid, "SIGKILL"));
 socket.on("error", () => socket.destroy());
 
-port.on("message", (message: ToLine) => {
-  if (message.type === "pass") pass(message.frame);
-  else flushed();
-});
+port.postMessage("ready");
 setInterval(() => socket.write(encodeFrame({ type: "beat" })), BEAT_MS).unref();
-
-/** The main thread waits where too much of what it said is unread. */
-function pass(frame: Uint8Array): void {
-  socket.write(frame, () => {
-    Atomics.add(shared, WRITTEN, frame.length);
-    Atomics.notify(shared, WRITTEN);
-  });
-}
-
-function flushed(): void {
-  socket.write("", () => {
-    Atomics.add(shared, FLUSHED, 1);
-    Atomics.notify(shared, FLUSHED);
-  });
-}

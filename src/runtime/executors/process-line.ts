@@ -1,21 +1,21 @@
-/** The file descriptor of the line between a child and its supervisor. */
-export const LINE_FD = 3;
+import type { ToCarrier } from "./protocol.ts";
 
-/** What the main thread of a child asks of its line thread: to pass a frame on, or to say when all is written. */
-export type ToLine = { readonly type: "pass"; readonly frame: Uint8Array } | { readonly type: "flush" };
+/**
+ * The file descriptor over which a child hears what is asked of the task it runs. A helper thread reads it, so that a
+ * busy child hears, too; the helper's beats come back the same way.
+ */
+export const CONTROL_FD = 3;
 
-/** What the line's two threads share beside the count of messages that have come in: how many flushes are done. */
-export const FLUSHED = 1;
+/** The file descriptor over which the main thread of a child gets its jobs and says all that it has to say. */
+export const JOBS_FD = 4;
 
-/** How many bytes of the main thread's frames have been written; runs over, so that differences count. */
-export const WRITTEN = 2;
-
-/** The shared memory of a child's two threads; the first cell counts messages, as in a worker. */
-export function sharedLine(): Int32Array<SharedArrayBuffer> {
-  return new Int32Array(new SharedArrayBuffer(12));
+/** The lines are read by two threads: what is asked names the job it is meant for, counted from 1 in each child. */
+export interface Control {
+  readonly nth: number;
+  readonly message: ToCarrier;
 }
 
-/** Printed by a child at the end of a task: what came before it on that stream belongs to the task. */
-export function outputMark(taskId: string, attempt: number): string {
-  return `\u0000chongming end ${taskId} ${attempt}`;
+/** Does the main thread get this between two tasks? All else is asked of the one that runs. */
+export function isForIdle({ type }: ToCarrier): boolean {
+  return type === "run" || type === "load" || type === "retire";
 }

@@ -5,31 +5,33 @@ import type { Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import { fileURLToPath } from "node:url";
 import { toError } from "../../core/thrown.ts";
-import type { Clock, Timer } from "../../core/ports/clock.ts";
+import type { Clock } from "../../core/ports/clock.ts";
 import type { CarrierListener } from "./carrier-link.ts";
 import type { PooledLink } from "./carrier-pool.ts";
 import { entryUrl } from "../entry-url.ts";
 import { canEncode, encodeFrame, FrameReader } from "./frames.ts";
 import { OutputLines } from "./output-lines.ts";
 import { endOrphanedGroup, HAS_GROUPS, signalGroup } from "./platform.ts";
-import { LINE_FD, outputMark } from "./process-line.ts";
+import { CONTROL_FD, isForIdle, JOBS_FD } from "./process-line.ts";
+import type { Control } from "./process-line.ts";
 import type { FromCarrier, JobEnd, ToCarrier } from "./protocol.ts";
 
 /** A child that was sent home, or has closed its line, is ended after so long. */
 const LEAVING_TAKES_AT_MOST_MS = 1_000;
 
-/** What a task printed is waited for so long after its end, where a grandchild holds the stream or the task has closed it. */
+/** What a child printed is waited for so long after its exit, where a process that left its group holds the stream. */
 const OUTPUT_TAKES_AT_MOST_MS = 500;
 
-const SOMEBODY_WROTE = `was ended, since somebody wrote to file descriptor ${LINE_FD}, which is its line to its supervisor`;
-const LINE_CLOSED = `was ended, since it had closed its line to its supervisor (file descriptor ${LINE_FD})`;
+const somebodyWrote = (fd: number): string => `was ended, since somebody wrote to file descriptor ${fd}, which is its line to its supervisor`;
+const lineClosed = (fd: number): string => `was ended, since it had closed its line to its supervisor (file descriptor ${fd})`;
 
 type Stream = "stdout" | "stderr";
 
 /** What is there once a child has been started. */
 interface Started {
   readonly child: ChildProcess;
-  readonly line: Socket;
+  readonly control: Socket;
+  readonly jobs: Socket;
   readonly stdout: Readable;
   readonly stderr: Readable;
 }
@@ -44,11 +46,12 @@ export class ProcessLink implements PooledLink {
   readonly #gone: Promise<void>;
   #alive = true;
   #reason: string | null = null;
-  #lines = this.#newLines();
+  /** What is printed now; made when something is. */
+  #lines: Readonly<Record<Stream, OutputLines>> | null = null;
   /** The end of the task, held back until what it printed is here. */
-  #end: { readonly message: JobEnd; readonly timer: Timer; readonly open: Set<Stream> } | null = null;
-  #mark: string | null = null;
-  readonly #marked = new Set<Stream>();
+  #end: JobEnd | null = null;
+  /** How many jobs it has got. */
+  #nth = 0;
 
   constructor(clock: Clock, options: { readonly execArgv: readonly string[] }) {
     this.#clock = clock;
@@ -74,14 +77,14 @@ export class ProcessLink implements PooledLink {
   }
 
   post(message: ToCarrier): void {
-    const frame = encodeFrame(message);
+    const frame = encodeFrame(isForIdle(message) ? message : ({ nth: this.#nth, message } satisfies Control));
     if (message.type === "run") {
-      this.#mark = outputMark(message.job.taskId, message.job.attempt);
+      this.#nth += 1;
       // A line that was begun between two tasks is not continued by the second.
-      this.#lines = this.#newLines();
-      this.#marked.clear();
+      this.#lines = null;
     }
-    if (this.#started?.line.writable === true) this.#started.line.write(frame);
+    const line = isForIdle(message) ? this.#started?.jobs : this.#started?.control;
+    if (line?.writable === true) line.write(frame);
   }
 
   copies(value: unknown): boolean {
@@ -117,7 +120,7 @@ export class ProcessLink implements PooledLink {
     };
     try {
       const child = spawn(process.execPath, [...execArgv, fileURLToPath(entryUrl(import.meta.url, "process-entry"))], {
-        stdio: ["ignore", "pipe", "pipe", "pipe"],
+        stdio: ["ignore", "pipe", "pipe", "pipe", "pipe"],
         // A process group of its own: a signal to it reaches what the task has started.
         detached: HAS_GROUPS,
         env: { ...process.env, ...withoutInspector(process.env["NODE_OPTIONS"]) },
@@ -131,12 +134,25 @@ export class ProcessLink implements PooledLink {
     }
   }
 
-  #listen({ child, line, stdout, stderr }: Started, gone: () => void): void {
-    // A child whose line cannot be read is ended like one that has closed it.
+  #listen({ child, control, jobs, stdout, stderr }: Started, gone: () => void): void {
+    this.#hear(control, CONTROL_FD);
+    this.#hear(jobs, JOBS_FD);
+    for (const [name, stream] of [
+      ["stdout", stdout],
+      ["stderr", stderr],
+    ] as const) {
+      const decoder = new StringDecoder("utf8");
+      stream.on("data", (piece: Buffer) => (this.#lines ??= this.#newLines())[name].add(decoder.write(piece)));
+    }
+    child.once("exit", (exitCode, signal) => void this.#exited({ exitCode, signal }).then(gone));
+  }
+
+  /** A child whose line cannot be read is ended like one that has closed it. */
+  #hear(line: Socket, fd: number): void {
     const frames = new FrameReader(
       (message) => this.#receive(message as FromCarrier),
       () => {
-        this.#reason = SOMEBODY_WROTE;
+        this.#reason = somebodyWrote(fd);
         line.destroy();
         this.kill();
       },
@@ -144,44 +160,31 @@ export class ProcessLink implements PooledLink {
     line.on("data", (piece: Buffer) => frames.add(piece));
     line.on("error", () => line.destroy());
     // It has closed its line and may run on: that is no way to work.
-    line.once("close", () => this.#endAfter(LEAVING_TAKES_AT_MOST_MS));
-    for (const [name, stream] of [
-      ["stdout", stdout],
-      ["stderr", stderr],
-    ] as const) {
-      const decoder = new StringDecoder("utf8");
-      stream.on("data", (piece: Buffer) => this.#lines[name].add(decoder.write(piece)));
-    }
-    child.once("exit", (exitCode, signal) => void this.#exited({ exitCode, signal }).then(gone));
+    line.once("close", () => this.#endAfter(LEAVING_TAKES_AT_MOST_MS, lineClosed(fd)));
   }
 
   #receive(message: FromCarrier): void {
-    if (message.type === "returned" || message.type === "threw") this.#holdBack(message);
+    if (message.type === "returned" || message.type === "threw") void this.#holdBack(message);
     else this.listener?.message(message);
   }
 
-  /** What the task printed comes another way than its end: both marks, or a moment. */
-  #holdBack(message: JobEnd): void {
-    const timer = this.#clock.setTimer(OUTPUT_TAKES_AT_MOST_MS, () => this.#giveEnd());
-    const open = new Set<Stream>(["stdout", "stderr"]);
-    for (const stream of open) if (this.#marked.has(stream)) open.delete(stream);
-    this.#end = { message, timer, open };
-    if (open.size === 0) this.#giveEnd();
-  }
-
-  #marks(stream: Stream): void {
-    this.#marked.add(stream);
-    this.#end?.open.delete(stream);
-    if (this.#end?.open.size === 0) this.#giveEnd();
+  /**
+   * What the task printed comes another way than its end. It was written before, so the streams have it by now: once the
+   * loop has looked at all of them it has been read. Of two turns one does so from its beginning.
+   */
+  async #holdBack(message: JobEnd): Promise<void> {
+    this.#end = message;
+    await this.#clock.turn();
+    await this.#clock.turn();
+    if (this.#end === message) this.#giveEnd();
   }
 
   #giveEnd(): void {
     const end = this.#end;
     if (end === null) return;
     this.#end = null;
-    end.timer.cancel();
     this.#flushOutput();
-    this.listener?.message(end.message);
+    this.listener?.message(end);
   }
 
   async #exited(exit: { readonly exitCode: number | null; readonly signal: string | null }): Promise<void> {
@@ -211,10 +214,10 @@ export class ProcessLink implements PooledLink {
     timer.cancel();
   }
 
-  #endAfter(ms: number): void {
+  #endAfter(ms: number, reason: string): void {
     if (!this.#alive) return;
     const timer = this.#clock.setTimer(ms, () => {
-      this.#reason ??= LINE_CLOSED;
+      this.#reason ??= reason;
       this.kill();
     });
     void this.#gone.then(() => timer.cancel());
@@ -227,20 +230,14 @@ export class ProcessLink implements PooledLink {
   }
 
   #newLines(): Readonly<Record<Stream, OutputLines>> {
-    const lines = (stream: Stream): OutputLines =>
-      new OutputLines(
-        (text) => this.listener?.message({ type: "output", stream, text }),
-        (text) => text === this.#mark,
-        () => this.#marks(stream),
-      );
+    const lines = (stream: Stream): OutputLines => new OutputLines((text) => this.listener?.message({ type: "output", stream, text }));
     return { stdout: lines("stdout"), stderr: lines("stderr") };
   }
 
   #flushOutput(): void {
-    this.#lines.stdout.end();
-    this.#lines.stderr.end();
-    this.#lines = this.#newLines();
-    this.#marked.clear();
+    this.#lines?.stdout.end();
+    this.#lines?.stderr.end();
+    this.#lines = null;
   }
 
   #eachStream(act: (stream: Socket) => void): void {
@@ -249,8 +246,8 @@ export class ProcessLink implements PooledLink {
 
   #streams(): readonly Readable[] {
     if (this.#started === null) return [];
-    const { stdout, stderr, line } = this.#started;
-    return [stdout, stderr, line];
+    const { stdout, stderr, control, jobs } = this.#started;
+    return [stdout, stderr, control, jobs];
   }
 }
 
@@ -258,8 +255,9 @@ export class ProcessLink implements PooledLink {
 function streamsOf(child: ChildProcess): Started | null {
   const { stdout, stderr } = child;
   const stdio: readonly unknown[] | undefined = child.stdio;
-  const line = stdio?.[LINE_FD];
-  return stdout instanceof Socket && stderr instanceof Socket && line instanceof Socket ? { child, line, stdout, stderr } : null;
+  const [control, jobs] = [stdio?.[CONTROL_FD], stdio?.[JOBS_FD]];
+  const areThere = stdout instanceof Socket && stderr instanceof Socket && control instanceof Socket && jobs instanceof Socket;
+  return areThere ? { child, control, jobs, stdout, stderr } : null;
 }
 
 /** The inspector's port is this process's: a child would want the same, or wait for a debugger that never comes. */

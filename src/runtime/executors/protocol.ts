@@ -19,7 +19,7 @@ export interface Job {
   /** Signs of life are to be passed on, but not more often than this; `null`: nobody wants them. */
   readonly activeGapMs: number | null;
   /** What an earlier attempt saved. */
-  readonly saved: unknown;
+  readonly saved?: unknown;
   /** The folder of this attempt's artifacts; made when it is first used. */
   readonly artifacts: string;
 }
@@ -50,7 +50,7 @@ export type ToCarrier =
 
 /** How a body ended. */
 export type JobEnd =
-  | { readonly type: "returned"; readonly value: unknown; readonly noticed: boolean }
+  | { readonly type: "returned"; readonly value?: unknown; readonly noticed: boolean }
   | { readonly type: "threw"; readonly error: ErrorRecord; readonly noticed: boolean };
 
 /** What a carrier tells its supervisor. */

@@ -116,7 +116,7 @@ export abstract class RemoteExecutor<Link extends PooledLink> implements Executo
 function jobOf(request: LaunchRequest, module: string): Job {
   const { taskId, pipelineRunId, name, attempt, fencingToken, args, saved, artifacts, startMs, idleMs } = request;
   const activeGapMs = idleMs === null ? null : Math.min(250, idleMs / 20);
-  return {
+  const job = {
     taskId,
     pipelineRunId,
     name,
@@ -127,7 +127,8 @@ function jobOf(request: LaunchRequest, module: string): Job {
     deadlineAt: request.deadlineAt(),
     asksToBegin: startMs !== null,
     activeGapMs,
-    saved,
     artifacts,
   };
+  // What is not there is left out, not said: only then it is JSON.
+  return saved === undefined ? job : { ...job, saved };
 }

@@ -94,7 +94,7 @@ export class RemoteHandle implements ExecutionHandle, CarrierListener {
 
   resume(): void {
     // What was paused has more time now; it must know that when it goes on.
-    this.#tell({ type: "deadline", at: this.#request.deadlineAt() });
+    this.#tellDeadline();
     this.#tell({ type: "resume" });
   }
 
@@ -179,7 +179,7 @@ export class RemoteHandle implements ExecutionHandle, CarrierListener {
   #launched(): void {
     this.#began = true;
     this.#request.reports.launched(this.pid);
-    this.#tell({ type: "deadline", at: this.#request.deadlineAt() });
+    this.#tellDeadline();
   }
 
   #ended(end: JobEnd): void {
@@ -188,7 +188,11 @@ export class RemoteHandle implements ExecutionHandle, CarrierListener {
     // A signal may still be on its way to it: that must not reach the next one.
     if (this.#forced || this.#stopAsked) this.#carrier.discard();
     else this.#carrier.giveBack();
-    this.#finish(end.type === "returned" ? end : { type: "threw", error: reviveError(end.error), noticed: end.noticed });
+    this.#finish(
+      end.type === "returned"
+        ? { type: "returned", value: end.value, noticed: end.noticed }
+        : { type: "threw", error: reviveError(end.error), noticed: end.noticed },
+    );
   }
 
   #finish(settlement: Settlement): void {
@@ -224,6 +228,12 @@ export class RemoteHandle implements ExecutionHandle, CarrierListener {
 
   #tell(message: Parameters<CarrierLink["post"]>[0]): void {
     if (this.#state === "going") this.#carrier.link.post(message);
+  }
+
+  /** A task without one has never heard of any. */
+  #tellDeadline(): void {
+    const at = this.#request.deadlineAt();
+    if (at !== null) this.#tell({ type: "deadline", at });
   }
 
   async #answer(call: number, node: string): Promise<void> {

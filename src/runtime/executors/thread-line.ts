@@ -27,13 +27,13 @@ export function sharedCounter(): Int32Array<SharedArrayBuffer> {
  * Where a carrier hears its supervisor though its event loop may not turn: the messages wait at the port, and a
  * shared counter says that there are some. Sleeping costs no CPU.
  */
-export class PortInbox implements Inbox {
+export class PortInbox<Message = ToCarrier> implements Inbox {
   readonly #port: MessagePort;
   readonly #counter: Int32Array;
-  readonly #receive: (message: ToCarrier) => void;
+  readonly #receive: (message: Message) => void;
   #seen: number;
 
-  constructor(port: MessagePort, counter: Int32Array, receive: (message: ToCarrier) => void) {
+  constructor(port: MessagePort, counter: Int32Array, receive: (message: Message) => void) {
     this.#port = port;
     this.#counter = counter;
     this.#receive = receive;
@@ -46,7 +46,7 @@ export class PortInbox implements Inbox {
 
   drain(): void {
     this.#seen = Atomics.load(this.#counter, SENT);
-    for (let next = receiveMessageOnPort(this.#port); next !== undefined; next = receiveMessageOnPort(this.#port)) this.#receive(next.message as ToCarrier);
+    for (let next = receiveMessageOnPort(this.#port); next !== undefined; next = receiveMessageOnPort(this.#port)) this.#receive(next.message as Message);
   }
 
   sleep(ms: number): void {

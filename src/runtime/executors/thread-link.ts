@@ -26,7 +26,8 @@ export class ThreadLink implements PooledLink {
   readonly #gone: Promise<void>;
   #alive = true;
   #reason: string | null = null;
-  #output = this.#newOutput();
+  /** What is printed now; made when something is. */
+  #output: Readonly<Record<"stdout" | "stderr", OutputLines>> | null = null;
 
   constructor(clock: Clock, resourceLimits: ResourceLimits) {
     this.#clock = clock;
@@ -65,7 +66,7 @@ export class ThreadLink implements PooledLink {
   post(message: ToCarrier): void {
     this.#port.postMessage(message);
     // A line that was begun between two tasks is not continued by the second.
-    if (message.type === "run") this.#output = this.#newOutput();
+    if (message.type === "run") this.#output = null;
     Atomics.add(this.#counter, SENT, 1);
     Atomics.notify(this.#counter, SENT);
   }
@@ -92,7 +93,7 @@ export class ThreadLink implements PooledLink {
       Atomics.notify(this.#counter, TAKEN);
     }
     if (message.type === "output") {
-      this.#output[message.stream].add(message.text);
+      (this.#output ??= this.#newOutput())[message.stream].add(message.text);
       return;
     }
     if (message.type === "returned" || message.type === "threw") this.#flushOutput();
@@ -114,9 +115,9 @@ export class ThreadLink implements PooledLink {
   }
 
   #flushOutput(): void {
-    this.#output.stdout.end();
-    this.#output.stderr.end();
-    this.#output = this.#newOutput();
+    this.#output?.stdout.end();
+    this.#output?.stderr.end();
+    this.#output = null;
   }
 }
 

@@ -5,7 +5,6 @@ import { OutputLines } from "../../../src/runtime/executors/output-lines.ts";
 
 const PIECE = 64 * 1024;
 const LIMIT = 10 * 1024 * 1024;
-const MARK = "\u0000chongming end k3v9 1";
 
 function linesOf(chunks: readonly string[]): readonly string[] {
   const given: string[] = [];
@@ -78,58 +77,6 @@ describe("a line that is too long", () => {
     const lines = new OutputLines((line) => given.push(line));
     for (let chunk = 0; chunk < 100; chunk += 1) lines.add("x".repeat(10_000));
     expect(given.join("").length).toBeGreaterThan(1_000_000 - PIECE - 1_000);
-  });
-});
-
-describe("a mark", () => {
-  function marked(chunks: readonly string[]): { readonly given: readonly string[]; readonly marks: number } {
-    const given: string[] = [];
-    let marks = 0;
-    const lines = new OutputLines(
-      (line) => given.push(line),
-      (text) => text === MARK,
-      () => void (marks += 1),
-    );
-    for (const chunk of chunks) lines.add(chunk);
-    lines.end();
-    return { given, marks };
-  }
-
-  test("is taken out of the output, also behind a line that was not ended, whatever the borders", () => {
-    fc.assert(
-      fc.property(
-        fc.constantFrom("", "half a line", "nul \u0000 inside", "x".repeat(PIECE - 10), "x".repeat(PIECE)),
-        fc.array(fc.nat(), { maxLength: 6 }),
-        (before, cuts) => {
-          const printed = `first\n${before}${MARK}\nafter\n`;
-          const chunks = cut(printed, (from, to) => printed.slice(from, to), cuts);
-          expect(marked(chunks)).toEqual({ given: ["first", ...(before === "" ? [] : [before]), "after"], marks: 1 });
-        },
-      ),
-      { numRuns: 60 },
-    );
-  });
-
-  test("is told of after what stood before it, and whoever then ends the output has it all, once", () => {
-    for (const chunks of [[`half a line${MARK}\n`], ["half", " a line", MARK, "\n"], [`half a line${MARK.slice(0, 5)}`, `${MARK.slice(5)}\n`]]) {
-      const given: string[] = [];
-      let atMark: readonly string[] = [];
-      const lines = new OutputLines(
-        (line) => given.push(line),
-        (text) => text === MARK,
-        () => {
-          lines.end();
-          atMark = [...given];
-        },
-      );
-      for (const chunk of chunks) lines.add(chunk);
-      expect(atMark).toEqual(["half a line"]);
-    }
-  });
-
-  test("of another task, or one that the task has made up, is output like any other", () => {
-    expect(marked([`\u0000chongming end other 1\n`])).toEqual({ given: ["\u0000chongming end other 1"], marks: 0 });
-    expect(marked([`${MARK} not at the end\n`])).toEqual({ given: [`${MARK} not at the end`], marks: 0 });
   });
 });
 

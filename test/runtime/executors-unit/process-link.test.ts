@@ -51,22 +51,58 @@ describe("a child process", () => {
     expect(await heard.gone()).toEqual({ exitCode: null, signal: "SIGKILL", reason: null });
   });
 
-  test("whose line was written to by somebody else is ended, and this process lives on", async () => {
+  test.each([3, 4])("whose line was written to by somebody else is ended, and this process lives on (file descriptor %i)", async (fd) => {
     const link = newLink();
     const heard = new Listening(link);
-    const body = 'ctx.emit("ready", null); (await import("node:fs")).writeSync(3, "hello\\n"); await new Promise(() => setInterval(() => {}, 1000));';
+    const body = `ctx.emit("ready", null); (await import("node:fs")).writeSync(${fd}, "hello\\n"); await new Promise(() => setInterval(() => {}, 1000));`;
     link.post({ type: "run", job: jobOf("it", { module: taskModule(body) }) });
-    expect(await heard.gone()).toMatchObject({ signal: "SIGKILL", reason: expect.stringContaining("somebody wrote to file descriptor 3") });
+    expect(await heard.gone()).toMatchObject({ signal: "SIGKILL", reason: expect.stringContaining(`somebody wrote to file descriptor ${fd}`) });
     expect(heard.said.at(-1)?.type).not.toBe("returned");
   });
 
-  test("that has closed its line is ended, and the reason says so", async () => {
+  test.each([3, 4])("that has closed its line is ended, and the reason says so (file descriptor %i)", async (fd) => {
     const link = newLink();
     const heard = new Listening(link);
     // Seen from here: the helper thread, which would end the child itself, is not told.
-    const body = '(await import("node:fs")).closeSync(3); for (;;);';
+    const body = `(await import("node:fs")).closeSync(${fd}); for (;;);`;
     link.post({ type: "run", job: jobOf("it", { module: taskModule(body) }) });
-    expect(await heard.gone()).toMatchObject({ signal: "SIGKILL", reason: expect.stringContaining("it had closed its line") });
+    expect(await heard.gone()).toMatchObject({
+      signal: "SIGKILL",
+      reason: expect.stringContaining(`it had closed its line to its supervisor (file descriptor ${fd})`),
+    });
+  });
+
+  test("hears what is asked together with a job, though the two come by different ways", async () => {
+    const link = newLink();
+    // It leaves the main thread something to do, so that the job and the question both wait for it.
+    const body =
+      "setTimeout(() => { for (const until = performance.now() + 20; performance.now() < until;); }, 1); if (args[0]) for (;;) ctx.checkpointSync(); await new Promise((done) => setTimeout(done, 0));";
+    const module = taskModule(body);
+    for (let round = 1; round <= 10; round += 1) {
+      const before = new Listening(link);
+      link.post({ type: "run", job: jobOf("it", { module, args: [false], attempt: round }) });
+      await before.end();
+      const heard = new Listening(link);
+      link.post({ type: "run", job: jobOf("it", { module, args: [true], attempt: round }) });
+      link.post({ type: "pause", nth: 1 });
+      await heard.until(() => heard.of("pauseReached").length > 0, "it paused");
+      link.post({ type: "resume" });
+      link.post({ type: "stop", message: "enough" });
+      expect(await heard.end()).toMatchObject({ type: "threw", noticed: true, error: { failure: { message: "enough" } } });
+    }
+  });
+
+  test("does not take what was asked of a job that is over for the next one", async () => {
+    const link = newLink();
+    const module = taskModule("for (const until = performance.now() + 50; performance.now() < until;) ctx.checkpointSync(); return ctx.deadline;");
+    for (let round = 1; round <= 5; round += 1) {
+      const heard = new Listening(link);
+      link.post({ type: "run", job: jobOf("it", { module, attempt: round }) });
+      expect(await heard.end()).toMatchObject({ type: "returned", value: null, noticed: false });
+      link.post({ type: "deadline", at: 5 });
+      link.post({ type: "pause", nth: 1 });
+      link.post({ type: "stop", message: "late" });
+    }
   });
 
   test("does not take the inspector's port with NODE_OPTIONS", async () => {
@@ -153,6 +189,18 @@ describe("what it prints", () => {
     link.post({ type: "run", job: jobOf("it", { module: taskModule(body) }) });
     await heard.end();
     expect(heard.lines("stdout")).toEqual(["42"]);
+  });
+
+  test("on file descriptors themselves is there before the end, however much", async () => {
+    const link = newLink();
+    const body =
+      'const { writeSync } = await import("node:fs"); for (const fd of [1, 2]) { const text = Buffer.from(`${"x".repeat(999)}\\n`.repeat(100)); for (let at = 0; at < text.length;) at += writeSync(fd, text, at); }';
+    for (let round = 1; round <= 20; round += 1) {
+      const heard = new Listening(link);
+      link.post({ type: "run", job: jobOf("it", { module: taskModule(body), attempt: round }) });
+      await heard.end();
+      expect([heard.lines("stdout").length, heard.lines("stderr").length]).toEqual([100, 100]);
+    }
   });
 
   test("is not waited for where the task has closed its stream", async () => {

@@ -64,7 +64,6 @@ beforeEach(() => {
     deadlineAt: null,
     asksToBegin: false,
     activeGapMs: null,
-    saved: undefined,
     artifacts: "/nowhere",
   };
 });
@@ -72,6 +71,7 @@ beforeEach(() => {
 function begin(changes: Partial<LaunchRequest> = {}): RemoteHandle {
   const request: LaunchRequest = {
     ...job,
+    saved: undefined,
     run: () => undefined,
     startMs: null,
     idleMs: null,
