@@ -1,9 +1,15 @@
-import type { Clock } from "../../core/ports/clock.ts";
+import type { Clock, Timer } from "../../core/ports/clock.ts";
 import type { CarriedTask, ExecutionHandle, LaunchRequest } from "../../core/ports/executor.ts";
 import { CarrierPool } from "./carrier-pool.ts";
 import { ProcessLink } from "./process-link.ts";
 import type { StrayListener, TaskAddress } from "./protocol.ts";
 import { RemoteExecutor } from "./remote-executor.ts";
+
+/**
+ * The next child is started a moment after a task has begun: starting one stops this thread for some milliseconds and
+ * takes a processor for more than a hundred, just when the task begins and may first be paused or stopped.
+ */
+const STANDS_BY_AFTER_MS = 100;
 
 /** How child processes are kept. */
 export interface ProcessSettings {
@@ -26,6 +32,7 @@ export class ProcessExecutor extends RemoteExecutor<ProcessLink> {
   readonly #settings: ProcessSettings;
   #known: readonly TaskAddress[] = [];
   #closed = false;
+  #standByTimer: Timer | null = null;
 
   constructor(clock: Clock, settings: ProcessSettings, strays?: StrayListener) {
     super(clock, strays);
@@ -43,17 +50,25 @@ export class ProcessExecutor extends RemoteExecutor<ProcessLink> {
   override launch(request: LaunchRequest): ExecutionHandle {
     const handle = super.launch(request);
     // A child that is reused comes back by itself.
-    if (!this.#settings.reuse) this.#standBy();
+    if (!this.#settings.reuse) this.#standBySoon();
     return handle;
   }
 
   override async close(): Promise<void> {
     this.#closed = true;
+    this.#standByTimer?.cancel();
     await super.close();
   }
 
   protected make(): ProcessLink {
     return new ProcessLink(this.clock, { execArgv: this.#settings.execArgv });
+  }
+
+  #standBySoon(): void {
+    this.#standByTimer ??= this.clock.setTimer(STANDS_BY_AFTER_MS, () => {
+      this.#standByTimer = null;
+      this.#standBy();
+    });
   }
 
   /**
