@@ -5,9 +5,9 @@ import * as tasks from "./lib/carrier-tasks.ts";
 import { elapsedMs } from "./lib/elapsed.ts";
 import { ROUNDS as PEER_ROUNDS, sized } from "./lib/mode.ts";
 import { percentile } from "./lib/percentile.ts";
-import { ratios, report } from "./lib/report.ts";
+import { ratios, report, reportSkipped } from "./lib/report.ts";
 import type { Target } from "./lib/report.ts";
-import { tasksPerSecond, workerPools } from "./lib/worker-pools.ts";
+import { isInstalled, tasksPerSecond, workerPools } from "./lib/worker-pools.ts";
 
 // Control latency and launches of the carriers, through the public API: verb called → effect stored and answered.
 const ROUNDS = sized(100, 3);
@@ -81,7 +81,11 @@ async function launches(kind: string, task: Trivial, count: number): Promise<voi
 }
 
 /** Trivial tasks through two warm workers, ours used again like the peer's, in turn. */
-async function againstPeer(kind: "thread" | "process", peer: string, atLeast: number): Promise<void> {
+async function againstPeer(kind: "thread" | "process", peer: "piscina" | "workerpool", atLeast: number): Promise<void> {
+  if (!isInstalled(peer)) {
+    reportSkipped("carriers", `two warm workers, ${kind}`, `${peer} is not installed: run npm ci`);
+    return;
+  }
   const pools = workerPools[kind];
   const measured = await alternate(
     [
@@ -149,5 +153,5 @@ for (const task of [tasks.threadCheckpoints, tasks.processCheckpoints]) {
 await controller.close();
 
 await againstPeer("thread", "piscina", 0.5);
-await againstPeer("process", "workerpool's processes", 1);
+await againstPeer("process", "workerpool", 1);
 await idleMemory();

@@ -1,5 +1,4 @@
-import { Piscina } from "piscina";
-import workerpool from "workerpool";
+import { createRequire } from "node:module";
 import type { Task } from "../../src/index.ts";
 import { Controller } from "./built.ts";
 import { processNothing, threadNothing } from "./carrier-tasks.ts";
@@ -11,6 +10,20 @@ interface WorkerPool {
   readonly run: (value: number) => Promise<number>;
   readonly close: () => Promise<void>;
 }
+
+/** What is used of the peers; that they are installed is asked when they are measured, not when the bench is checked. */
+interface Piscina {
+  readonly run: (value: number) => Promise<number>;
+  readonly destroy: () => Promise<void>;
+}
+type PiscinaClass = new (options: { readonly filename: string; readonly minThreads: number; readonly maxThreads: number }) => Piscina;
+interface Workerpool {
+  pool(options: { readonly workerType: "process"; readonly minWorkers: number; readonly maxWorkers: number }): {
+    exec(body: (value: number) => number, args: readonly [number]): Promise<number>;
+    terminate(): Promise<unknown>;
+  };
+}
+const require = createRequire(import.meta.url);
 
 const WORKERS = 2;
 /** So many that nobody replaces a worker while it is measured. */
@@ -27,7 +40,8 @@ async function chongming(task: Task<string, readonly [value: number], number>): 
 }
 
 function piscina(): WorkerPool {
-  const pool = new Piscina<number, number>({
+  const { Piscina } = require("piscina") as { readonly Piscina: PiscinaClass };
+  const pool = new Piscina({
     filename: new URL("identity-worker.mjs", import.meta.url).href,
     minThreads: WORKERS,
     maxThreads: WORKERS,
@@ -36,9 +50,20 @@ function piscina(): WorkerPool {
 }
 
 function workerpoolProcesses(): WorkerPool {
+  const workerpool = require("workerpool") as Workerpool;
   const pool = workerpool.pool({ workerType: "process", minWorkers: WORKERS, maxWorkers: WORKERS });
   const identity = (value: number): number => value;
-  return { run: async (value) => await pool.exec(identity, [value]), close: async () => await pool.terminate() };
+  return { run: async (value) => await pool.exec(identity, [value]), close: async () => void (await pool.terminate()) };
+}
+
+/** A checkout that is older than the peer's line in package.json lacks it until the next `npm ci`. */
+export function isInstalled(peer: "piscina" | "workerpool"): boolean {
+  try {
+    require.resolve(peer);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Each keeps what it is given in a queue and has two workers; only ours keeps a row, an audit and a way to stop each task. */
