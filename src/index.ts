@@ -3,6 +3,7 @@ export type {
   Asking,
   ControllerOptions,
   EventOptions,
+  FeedOptions,
   ForceOptions,
   PauseOptions,
   ResetOptions,
@@ -11,7 +12,9 @@ export type {
   SkipOptions,
   StopOptions,
   SubmitOptions,
+  TaskSelector,
   WaitOptions,
+  WatchOptions,
 } from "./api/options.ts";
 export { definePipeline } from "./api/pipeline.ts";
 export type {
@@ -71,6 +74,7 @@ export type {
   TaskBody,
 } from "./core/ports/executor.ts";
 export type { Clock, Timer } from "./core/ports/clock.ts";
+export type { TaskHooks } from "./core/ports/hooks.ts";
 export type { Logger } from "./core/ports/logger.ts";
 export type * from "./core/ports/store.ts";
 export type { Artifacts, TaskContext, TaskLog, TrackOptions } from "./core/ports/task-context.ts";

@@ -4,7 +4,8 @@ import type { TaskEvent, TaskStatusChanged } from "../core/events.ts";
 import { parseDuration } from "../core/duration.ts";
 import type { Duration } from "../core/duration.ts";
 import { CONCURRENCY_KEYS, resolveConcurrencyPolicy } from "../core/policies/concurrency.ts";
-import type { Page, StatusCounts, TaskQuery } from "../core/ports/store.ts";
+import type { FeedEntry, Page, StatusCounts, TaskQuery } from "../core/ports/store.ts";
+import { HOOK_NAMES } from "../core/ports/hooks.ts";
 import { quietLogger } from "../core/ports/logger.ts";
 import { DEFAULTS } from "../core/policies/timeout.ts";
 import type { TaskSnapshot } from "../core/snapshot.ts";
@@ -22,11 +23,13 @@ import { memoryStore } from "../stores/memory/store.ts";
 import { CARRIER_KEYS, readCarrierOptions } from "./carrier-options.ts";
 import { checkInput } from "./check-input.ts";
 import { checkPorts } from "./check-ports.ts";
+import { readHooks } from "./hooks.ts";
 import { LOOP_WATCH_KEYS, readEventOptions, readFolder, readLoopWatch, refuseWhileLoading, readPriority, readVerbOptions } from "./options.ts";
 import type {
   Asking,
   ControllerOptions,
   EventOptions,
+  FeedOptions,
   ForceOptions,
   PauseOptions,
   ResetOptions,
@@ -35,8 +38,11 @@ import type {
   SkipOptions,
   StopOptions,
   SubmitOptions,
+  TaskSelector,
   WaitOptions,
+  WatchOptions,
 } from "./options.ts";
+import { stream, watch } from "./observe.ts";
 import { ownArgs } from "./own-args.ts";
 import type { Pipeline } from "./pipeline.ts";
 import { planRun } from "./plan-run.ts";
@@ -65,6 +71,7 @@ const OPEN_KEYS = [
   "processes",
   "executors",
   "watchLoop",
+  ...HOOK_NAMES,
 ] as const;
 const SUBMIT_KEYS = ["priority", "retry", "timeout", "tags", "delay", "runAt", "bucketKey"] as const;
 
@@ -98,7 +105,8 @@ export class Controller {
       ...CARRIER_KEYS,
     });
     checkPorts(given);
-    const { artifacts, executor, threads, processes, executors } = given;
+    const { artifacts, executor, threads, processes, executors, onStart, onSuccess, onFailure, onRetry, onCancel } = given;
+    const hooks = readHooks({ onStart, onSuccess, onFailure, onRetry, onCancel }, "Controller.open");
     const registry = new Registry(options.tasks, options.pipelines);
     const concurrency = resolveConcurrencyPolicy(options.concurrency);
     const buckets = readBuckets(options.buckets, concurrency);
@@ -107,6 +115,7 @@ export class Controller {
     await store.open();
     const engine = new Engine({
       carriers,
+      hooks,
       artifacts: readFolder(artifacts, "artifacts"),
       loopWatch: readLoopWatch(options.watchLoop ?? options.clock === undefined),
       store,
@@ -322,6 +331,26 @@ export class Controller {
       signal,
       limit: limit === undefined ? undefined : checkInteger(limit, "events: limit", 1),
     });
+  }
+
+  /**
+   * What is stored of what happens, as a feed that can be gone on with: each entry with the cursor after it. Begins now, or
+   * after the cursor `from` (`null`: at the start of the record), and goes on until the loop is left, the signal aborts or
+   * the controller closes. A slow reader falls behind and misses nothing.
+   * @throws ConfigurationError for a cursor that the store never gave, UnknownId
+   */
+  stream(options: FeedOptions = {}): AsyncGenerator<FeedEntry, void, undefined> {
+    return stream(this.#engine, options);
+  }
+
+  /**
+   * A task by its id: as it is, then each time it has changed, until it has ended. Or all tasks that fit: as they are, then
+   * each that has changed and still fits; those of one run until that has ended, else until the loop is left, the signal
+   * aborts or the controller closes. A slow reader gets the newest and not what was between.
+   * @throws UnknownId, ConfigurationError
+   */
+  watch(of: string | TaskSelector, options: WatchOptions = {}): AsyncGenerator<TaskSnapshot, void, undefined> {
+    return watch(this.#engine, of, options);
   }
 
   /** Bodies that were given up on and still run in this process: `lost` tasks whose code may still act. */

@@ -11,8 +11,9 @@ import type { ConcurrencyPolicy } from "../core/policies/concurrency.ts";
 import type { RetryPolicy } from "../core/policies/retry.ts";
 import type { TimeoutPolicy } from "../core/policies/timeout.ts";
 import type { Clock } from "../core/ports/clock.ts";
+import type { TaskHooks } from "../core/ports/hooks.ts";
 import type { Logger } from "../core/ports/logger.ts";
-import type { TaskStore } from "../core/ports/store.ts";
+import type { TaskQuery, TaskStore } from "../core/ports/store.ts";
 import { STALL_MS } from "../core/stall-line.ts";
 import type { TaskStatus } from "../core/status.ts";
 import { parseTaskStatus, STATUS_ALIASES, TASK_STATUSES } from "../core/status.ts";
@@ -25,8 +26,8 @@ import type { BucketOptions, StartOptions } from "./scheduling.ts";
 import { isLoadingTasks, refuseLoading } from "./task-loading.ts";
 import type { AnyTask } from "./task.ts";
 
-/** Options of `Controller.open`. Source §3.2, §5.3. */
-export interface ControllerOptions extends CarrierOptions {
+/** Options of `Controller.open`, its hooks among them: they are called for every task. Source §3.2, §5.3. */
+export interface ControllerOptions extends CarrierOptions, TaskHooks {
   /** Where tasks are kept; default: in memory, gone with the process. The controller opens and closes it. */
   readonly store?: TaskStore;
   /** The tasks that may be submitted: the whitelist. */
@@ -136,6 +137,24 @@ export interface EventOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Options of `controller.stream`. */
+export interface FeedOptions extends EventOptions {
+  /** The cursor of the last entry that was seen; `null`: from the start of the record. Default: from now on. */
+  readonly from?: string | null;
+  /** Of one task alone. */
+  readonly taskId?: string;
+  /** Of one run and its nodes alone. */
+  readonly pipelineRunId?: string;
+}
+
+/** Which tasks `controller.watch` is about. */
+export type TaskSelector = Omit<TaskQuery, "limit" | "cursor">;
+
+/** Options of `controller.watch`. */
+export interface WatchOptions {
+  readonly signal?: AbortSignal;
+}
+
 /** What each verb takes beside who asks and why. */
 const VERB_KEYS = {
   start: [],
@@ -209,11 +228,14 @@ export function readWaitOptions(options: unknown): {
 }
 
 /** Reads the options of `events`. */
-export function readEventOptions(options: unknown): { readonly types: readonly TaskEventType[] | undefined; readonly signal: AbortSignal | undefined } {
-  const { types, signal } = checkOptions(options, ["types", "signal"], "events");
-  if (types !== undefined && !isList(types)) throw new ConfigurationError(`events: types must be a list of event types; found ${describeValue(types)}.`);
+export function readEventOptions(
+  options: unknown,
+  name = "events",
+): { readonly types: readonly TaskEventType[] | undefined; readonly signal: AbortSignal | undefined } {
+  const { types, signal } = checkOptions(options, ["types", "signal"], name);
+  if (types !== undefined && !isList(types)) throw new ConfigurationError(`${name}: types must be a list of event types; found ${describeValue(types)}.`);
   const names = Object.keys(EVENT_TYPES) as readonly TaskEventType[];
-  return { types: types?.map((type) => checkOneOf(type, names, "events: types")), signal: readSignal(signal, "events: signal") };
+  return { types: types?.map((type) => checkOneOf(type, names, `${name}: types`)), signal: readSignal(signal, `${name}: signal`) };
 }
 
 /** Reads a priority. */
@@ -257,7 +279,8 @@ function loadedFor(what: string, where: string): ConfigurationError {
   );
 }
 
-function readSignal(value: unknown, name: string): AbortSignal | undefined {
+/** Reads an `AbortSignal`. */
+export function readSignal(value: unknown, name: string): AbortSignal | undefined {
   if (value === undefined || value instanceof AbortSignal) return value;
   throw new ConfigurationError(`${name} must be an AbortSignal; found ${describeValue(value)}.`);
 }

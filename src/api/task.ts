@@ -6,9 +6,11 @@ import type { RetryPolicy } from "../core/policies/retry.ts";
 import { resolveRetryPolicy, RETRY_KEYS } from "../core/policies/retry.ts";
 import type { TimeoutPolicy } from "../core/policies/timeout.ts";
 import { resolveTimeoutPolicy, TIMEOUT_KEYS } from "../core/policies/timeout.ts";
+import type { TaskHooks } from "../core/ports/hooks.ts";
 import type { TaskContext } from "../core/ports/task-context.ts";
 import type { TaskDefinition } from "../runtime/task-definition.ts";
 import { checkSchema } from "./check-input.ts";
+import { readHooks } from "./hooks.ts";
 import type { ParsedArgs, StandardSchema, TupleSchema } from "./standard-schema.ts";
 
 /** Options of a task. Source §3.3. */
@@ -47,6 +49,8 @@ export interface Task<Name extends string, Args extends readonly unknown[], Resu
   readonly name: Name;
   readonly options: TaskOptions<Name>;
   readonly run: (ctx: TaskContext, ...args: Args) => Result | PromiseLike<Result>;
+  /** What is called at its steps, wherever it runs; what `onSuccess` takes is a `Result`. */
+  readonly hooks?: TaskHooks<never> | undefined;
 }
 
 /** Any task, whatever its arguments and result. */
@@ -67,20 +71,24 @@ export const POLICY_KEYS = { retry: RETRY_KEYS, timeout: TIMEOUT_KEYS } as const
 
 /**
  * Defines a task. The context comes first, the arguments after it; their types flow on to `submit`, `add`
- * and `result`. With an `input` schema they have the types that the schema gives out.
+ * and `result`. With an `input` schema they have the types that the schema gives out. `hooks` stand behind the function,
+ * where its result type is known.
  * @throws ConfigurationError for a name, option or policy that makes no sense. Source §3.3.
  */
 export function task<const Name extends string, Schema extends TupleSchema, Result>(
   options: TaskOptions<Name> & { readonly input: Schema },
   run: (ctx: TaskContext, ...args: ParsedArgs<Schema>) => Result | PromiseLike<Result>,
+  hooks?: TaskHooks<NoInfer<Result>>,
 ): Task<Name, ParsedArgs<Schema>, Result>;
 export function task<const Name extends string, Args extends readonly unknown[], Result>(
   options: TaskOptions<Name> & { readonly input?: undefined },
   run: (ctx: TaskContext, ...args: Args) => Result | PromiseLike<Result>,
+  hooks?: TaskHooks<NoInfer<Result>>,
 ): Task<Name, Args, Result>;
 export function task<const Name extends string, Args extends readonly unknown[], Result>(
   options: TaskOptions<Name>,
   run: (ctx: TaskContext, ...args: Args) => Result | PromiseLike<Result>,
+  hooks?: TaskHooks<NoInfer<Result>>,
 ): Task<Name, Args, Result> {
   if (typeof options !== "object" || options === null) {
     throw new ConfigurationError(`the first argument of task() must be its options, such as { name: "extract" }; found ${describeValue(options)}.`);
@@ -90,7 +98,8 @@ export function task<const Name extends string, Args extends readonly unknown[],
   checkSchema(input, `task "${options.name}": input`);
   if (typeof run !== "function")
     throw new ConfigurationError(`task "${options.name}" needs a function (ctx, ...args) => result as its second argument; found ${describeValue(run)}.`);
-  const defined = Object.freeze({ name: options.name, options: Object.freeze({ ...options }), run });
+  const read = readHooks(hooks, `task "${options.name}": hooks`);
+  const defined = Object.freeze({ name: options.name, options: Object.freeze({ ...options }), run, ...(read === null ? {} : { hooks: read }) });
   // Checked now, so that a bad option is found where it stands.
   resolveTask(defined, {});
   return defined;
@@ -121,7 +130,7 @@ export function resolveTask<Name extends string, Args extends readonly unknown[]
 const RESOLVED = new WeakMap<object, TaskDefinition>();
 
 function checkedTask<Name extends string, Args extends readonly unknown[], Result>(
-  { name, options, run }: Task<Name, Args, Result>,
+  { name, options, run, hooks }: Task<Name, Args, Result>,
   overrides: TaskOverrides,
 ): TaskDefinition {
   const label = `task "${name}"`;
@@ -134,6 +143,7 @@ function checkedTask<Name extends string, Args extends readonly unknown[], Resul
     retry: resolveRetryPolicy(givenOr(overrides.retry, options.retry), `${label}: retry`),
     timeout: resolveTimeoutPolicy(givenOr(overrides.timeout, options.timeout), `${label}: timeout`),
     tags: checkTags(givenOr(overrides.tags, options.tags ?? []), `${label}: tags`),
+    hooks: readHooks(hooks, `${label}: hooks`),
   });
 }
 

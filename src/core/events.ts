@@ -124,6 +124,7 @@ export const WARNING_CODES = [
   "state_not_stored",
   "stray_error",
   "loop_stalled",
+  "hook_failed",
 ] as const;
 
 /** What a warning is about. */

@@ -38,8 +38,8 @@ export interface NodePlace {
 export interface ItemCarrier extends Executor {
   /** Is that task one of them? */
   carries(taskId: string): boolean;
-  /** Those that have not ended. */
-  openItems(): readonly Cell[];
+  /** Those that have not ended, as they are iterated. */
+  readonly openItems: Iterable<Cell>;
 }
 
 /** The attempt under way, as the control plane sees it. */

@@ -1,7 +1,4 @@
-import { Deadlock } from "../core/errors.ts";
 import type { Clock, Timer } from "../core/ports/clock.ts";
-import type { Cell } from "./cell.ts";
-import { taskScope } from "./task-scope.ts";
 
 /** Beyond the grace, how long a closing controller waits for a store that does not write. */
 const PATIENCE_MS = 5_000;
@@ -46,13 +43,4 @@ export class ClosingTime {
     this.#timer?.cancel();
     this.#timer = this.#clock.setTimer(this.#graceMs + PATIENCE_MS, this.#up.resolve);
   }
-}
-
-/** A task that closes its own controller would wait for its own end. What it has left behind when it ended may. */
-export function refuseInside(cellOf: (taskId: string) => Cell | undefined): void {
-  const scope = taskScope.getStore();
-  if (scope?.body?.running !== true || cellOf(scope.taskId)?.attempt !== scope.body.reports) return;
-  throw new Deadlock(
-    `task ${scope.taskId} ("${scope.name}") asked its own controller to close and would wait for its own end. Return or throw, and let whoever opened the controller close it.`,
-  );
 }

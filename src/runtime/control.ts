@@ -184,9 +184,10 @@ function stopMessage(snapshot: TaskSnapshot, by: By): string {
 
 /** A task cannot wait for its own end. */
 export function refuseSelf(cell: Pick<Cell, "taskId"> & { readonly attempt?: unknown; readonly carrier?: Cell["carrier"] }, verb: string): void {
-  const asking = taskScope.getStore()?.taskId;
-  // What a task left behind may well ask, once the task has ended.
-  if (asking === undefined || cell.attempt === null) return;
+  const scope = taskScope.getStore();
+  // A hook is not its task; and what a task left behind may well ask, once the task has ended.
+  if (scope === undefined || scope.body === null || cell.attempt === null) return;
+  const asking = scope.taskId;
   if (cell.carrier?.carries(asking) === true)
     throw new Deadlock(`task ${asking} asked for "${verb}" of the map that it is an item of and would wait for ever. Let somebody else ask.`);
   if (asking !== cell.taskId) return;

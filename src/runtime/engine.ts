@@ -3,16 +3,15 @@ import { ControllerClosed, StoreError, UnknownId } from "../core/errors.ts";
 import type { StoredEvent, TaskEvent } from "../core/events.ts";
 import type { Explanation } from "../core/explanation.ts";
 import { createId } from "../core/ids.ts";
-import type { By } from "../core/lifecycle-events.ts";
 import type { ResolvedConcurrencyPolicy } from "../core/policies/concurrency.ts";
 import { DEFAULTS } from "../core/policies/timeout.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { Executor } from "../core/ports/executor.ts";
+import type { TaskHooks } from "../core/ports/hooks.ts";
 import type { Logger } from "../core/ports/logger.ts";
 import type { TaskStore } from "../core/ports/store.ts";
 import type { RunSnapshot } from "../core/run.ts";
 import type { TaskSnapshot } from "../core/snapshot.ts";
-import { holdsSlot } from "../core/snapshot-rules.ts";
 import type { TaskStatus } from "../core/status.ts";
 import { isTerminal } from "../core/transitions.ts";
 import { ArtifactsRoot } from "./artifacts-root.ts";
@@ -20,13 +19,14 @@ import { Awaiting } from "./awaiting.ts";
 import type { Asked } from "./awaiting.ts";
 import type { BucketChoice } from "./buckets.ts";
 import { Cell } from "./cell.ts";
-import { ClosingTime, refuseInside } from "./closing-time.ts";
-import { Control, until } from "./control.ts";
+import { Closing } from "./closing.ts";
+import { Control } from "./control.ts";
 import { EventBus } from "./event-bus.ts";
 import { createExecutors } from "./executors/create-executors.ts";
 import type { CarrierSettings } from "./executors/create-executors.ts";
 import { explain } from "./explain.ts";
 import { harmlessLogger } from "./harmless-logger.ts";
+import { Hooks } from "./hooks.ts";
 import type { Health, Orphan } from "./health.ts";
 import { Holds } from "./holds.ts";
 import { Journal } from "./journal.ts";
@@ -55,6 +55,8 @@ export interface EngineOptions {
   readonly concurrency: ResolvedConcurrencyPolicy;
   readonly random: () => number;
   readonly carriers: CarrierSettings;
+  /** Called for each task, after the task's own. */
+  readonly hooks?: TaskHooks<never> | null;
   /** Where attempts keep their files; `null`: in a temporary folder that goes with the engine. */
   readonly artifacts: string | null;
   /** `null`: the event loop is not watched. */
@@ -74,8 +76,6 @@ export interface Submission {
   readonly overrides?: unknown;
 }
 
-const CLOSING: By = { trigger: "controller:close", actor: "system", reason: "the controller closes" };
-
 /** The parts of the runtime, wired: what a controller drives. Holds no rule of its own. Source §5.1. */
 export class Engine {
   readonly bus: EventBus;
@@ -89,14 +89,14 @@ export class Engine {
   readonly #artifacts: ArtifactsRoot;
   readonly #loopWatch: LoopWatch | null;
   readonly #journal: Journal;
+  readonly #hooks: Hooks;
   readonly #lifecycle: Lifecycle;
   readonly #scheduler: Scheduler;
   readonly #supervisor: Supervisor;
   readonly #runs = new Map<string, PipelineDriver>();
   readonly #lending: Lending;
   #concurrency: ResolvedConcurrencyPolicy;
-  #closing: Promise<void> | null = null;
-  #patience: ClosingTime | null = null;
+  readonly #closing: Closing;
 
   constructor(options: EngineOptions) {
     const { store, clock, concurrency, random } = options;
@@ -124,7 +124,12 @@ export class Engine {
       limitOf: (tag) => this.#concurrency.limits.get(tag),
     });
     const stepped = (cell: Cell): void => this.#lending.stepped(cell);
-    this.#lifecycle = new Lifecycle({ store, journal: this.#journal, scheduler: this.#scheduler, clock, logger, publish, stepped });
+    this.#hooks = new Hooks({
+      logger,
+      common: options.hooks ?? null,
+      failed: (taskId, message, failure) => this.#supervisor.hookFailed(taskId, message, failure),
+    });
+    this.#lifecycle = new Lifecycle({ store, journal: this.#journal, scheduler: this.#scheduler, clock, logger, publish, hooks: this.#hooks, stepped });
     this.control = new Control(this.#lifecycle);
     this.awaiting = new Awaiting({ clock, store, lifecycle: this.#lifecycle, lending: this.#lending, stored: async (taskId) => await this.get(taskId) });
     this.#loopWatch = options.loopWatch === null ? null : new LoopWatch({ ...options.loopWatch, onStall: (report) => this.#supervisor.stalled(report) });
@@ -140,6 +145,7 @@ export class Engine {
       artifacts: this.#artifacts,
       loopWatch: this.#loopWatch,
     });
+    this.#closing = this.#newClosing();
     watchStrays();
   }
 
@@ -195,7 +201,7 @@ export class Engine {
       this.#runs.delete(run.runId);
       throw error;
     }
-    if (this.#closing === null) driver.begin();
+    if (!this.#closing.begun) driver.begin();
     return driver;
   }
 
@@ -260,7 +266,7 @@ export class Engine {
     try {
       return await read();
     } catch (error) {
-      if (this.#closing !== null && error instanceof StoreError)
+      if (this.#closing.begun && error instanceof StoreError)
         throw new ControllerClosed("the controller is closed, and its store with it: open another to read.", { cause: error });
       throw error;
     }
@@ -318,64 +324,35 @@ export class Engine {
    * @throws Deadlock inside a task that runs here
    */
   async close(graceMs: number = DEFAULTS.stopGraceMs): Promise<void> {
-    refuseInside((taskId) => this.cell(taskId));
-    if (this.#closing === null) {
-      this.#patience = new ClosingTime(this.clock, graceMs);
-      this.#closing = this.#close(this.#patience);
-    } else if (this.#patience?.shorten(graceMs) === true) {
-      for (const cell of this.#lifecycle.cells.values()) {
-        if (holdsSlot(cell.snapshot)) this.control.haltNow(cell, "stop", { by: CLOSING, graceMs });
-      }
-      this.#supervisor.hasten(graceMs);
-    }
-    await this.#closing;
+    await this.#closing.close(graceMs);
+  }
+
+  #newClosing(): Closing {
+    const { clock, store, control, executors, bus } = this;
+    return new Closing({
+      clock,
+      store,
+      control,
+      executors,
+      bus,
+      lifecycle: this.#lifecycle,
+      scheduler: this.#scheduler,
+      supervisor: this.#supervisor,
+      journal: this.#journal,
+      hooks: this.#hooks,
+      runs: this.#runs,
+      loopWatch: this.#loopWatch,
+      artifacts: this.#artifacts,
+    });
   }
 
   get #owner(): string {
     return `${this.nodeId}:1`;
   }
 
-  async #close(patience: ClosingTime): Promise<void> {
-    const { durability } = this.store.supports;
-    // What the watch has found while the loop was blocked is still on its way.
-    if (this.#loopWatch !== null) await this.#loopWatch.heard();
-    const { graceMs } = patience;
-    this.#scheduler.close();
-    for (const driver of this.#runs.values()) if (driver.run.endedAt === null && !durability) driver.halt("stop", { by: CLOSING, graceMs });
-    const open = [...this.#lifecycle.cells.values()].filter((cell) => !isTerminal(cell.snapshot.status));
-    const ending = open.filter((cell) => holdsSlot(cell.snapshot) || !durability);
-    for (const cell of ending)
-      if (!isTerminal(cell.snapshot.status)) this.control.haltNow(cell, holdsSlot(cell.snapshot) ? "stop" : "cancel", { by: CLOSING, graceMs });
-    await this.#written(ending, this.#supervisor.dismiss(graceMs), patience);
-    this.#journal.close();
-    this.#dismiss(new ControllerClosed("the controller has closed: this has not ended, and nobody drives it here any more."));
-    this.#supervisor.close();
-    await this.#loopWatch?.close();
-    for (const executor of new Set(this.executors.values())) await executor.close();
-    await this.#artifacts.close();
-    this.bus.close();
-    await this.store.close();
-  }
-
-  /** Waits until these have ended, what was forced away has left, and all is stored; not for ever, since the store may be gone. */
-  async #written(ending: readonly Cell[], dismissed: Promise<void>, patience: ClosingTime): Promise<void> {
-    const ended = Promise.allSettled(ending.map(async (cell) => await until(cell, (stored) => isTerminal(stored.status))));
-    await Promise.race([Promise.all([ended, dismissed]).then(async () => await this.#journal.drained()), patience.begin()]);
-    patience.end();
-  }
-
-  /** Nobody is to wait for what nobody drives: left in a durable store, or not stored in time. */
-  #dismiss(problem: ControllerClosed): void {
-    for (const cell of this.#lifecycle.cells.values()) {
-      cell.fail(problem);
-      this.#lifecycle.forget(cell);
-    }
-    for (const driver of this.#runs.values()) driver.dismiss(problem);
-  }
-
   /** @throws ControllerClosed */
   refuseWhenClosed(): void {
-    if (this.#closing !== null) throw new ControllerClosed("the controller is closed: open another.");
+    if (this.#closing.begun) throw new ControllerClosed("the controller is closed: open another.");
   }
 }
 

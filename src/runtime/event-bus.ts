@@ -11,6 +11,8 @@ export const DEFAULT_STREAM_LIMIT = 10_000;
 export interface SubscribeOptions {
   /** Ends it when aborted; aborted already, nothing is subscribed. */
   readonly signal?: AbortSignal | undefined;
+  /** Called when it has ended, by whomever, or could not begin. */
+  readonly ended?: () => void;
 }
 
 /** How a stream is kept. */
@@ -74,13 +76,16 @@ export class EventBus {
    * waited for.
    * @returns ends the subscription; harmless when called again, and inside the listener
    */
-  subscribe(filter: EventFilter, listener: (event: TaskEvent) => unknown, { signal }: SubscribeOptions = {}): () => void {
-    if (this.#closed || signal?.aborted === true) return () => {};
+  subscribe(filter: EventFilter, listener: (event: TaskEvent) => unknown, { signal, ended }: SubscribeOptions = {}): () => void {
+    if (this.#closed || signal?.aborted === true) {
+      ended?.();
+      return () => {};
+    }
     const subscription = this.#add(filter, (event) => this.#call(listener, event));
     const end = (): void => {
       signal?.removeEventListener("abort", end);
-      this.#endings.delete(end);
       this.#subscriptions.delete(subscription);
+      if (this.#endings.delete(end)) ended?.();
     };
     signal?.addEventListener("abort", end);
     this.#endings.add(end);

@@ -6,8 +6,8 @@ import type { EventFilter } from "./subscription-index.ts";
 const PAGE = 1_000;
 const MOST_GIVEN = 10_000;
 
-/** They go beside the record. */
-const UNSTORED: ReadonlySet<TaskEventType> = new Set<Exclude<TaskEventType, StoredEvent["type"]>>([
+/** Events that go beside the record. */
+export const UNSTORED: ReadonlySet<TaskEventType> = new Set<Exclude<TaskEventType, StoredEvent["type"]>>([
   "ProgressUpdated",
   "TaskHeartbeat",
   "TaskOutput",

@@ -10,8 +10,8 @@ import type { PipelineDriver } from "./pipeline-driver.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { taskScope } from "./task-scope.ts";
 import type { ScopedBody, TaskScope } from "./task-scope.ts";
-import { nameOf, WaitGraph } from "./wait-graph.ts";
-import type { Awaited, TaskWait, Waiter } from "./wait-graph.ts";
+import { nameOf, Waiter, WaitGraph } from "./wait-graph.ts";
+import type { Awaited, TaskWait } from "./wait-graph.ts";
 
 /** What lending works with. */
 export interface LendingParts {
@@ -117,7 +117,7 @@ export class Lending {
   #begin({ taskId }: TaskScope, body: ScopedBody, asked: Pick<TaskWait, "target" | "wanted" | "raise">): TaskWait | null {
     const cell = this.#parts.cell(taskId);
     if (cell === undefined || cell.attempt !== body.reports) return null;
-    const waiter = this.#waiters.get(taskId) ?? { cell, body, waits: new Set() };
+    const waiter = this.#waiters.get(taskId) ?? new Waiter(cell, body);
     const wait: TaskWait = { waiter, nth: (this.#waits += 1), ...asked };
     this.#waiters.set(taskId, waiter);
     this.#add(wait);
@@ -147,14 +147,14 @@ export class Lending {
   }
 
   #add(wait: TaskWait): void {
-    wait.waiter.waits.add(wait);
+    wait.waiter.add(wait);
     const waits = this.#byTarget.get(wait.target);
     if (waits === undefined) this.#byTarget.set(wait.target, new Set([wait]));
     else waits.add(wait);
   }
 
   #remove(wait: TaskWait): void {
-    wait.waiter.waits.delete(wait);
+    wait.waiter.remove(wait);
     const waits = this.#byTarget.get(wait.target);
     waits?.delete(wait);
     if (waits?.size === 0) this.#byTarget.delete(wait.target);

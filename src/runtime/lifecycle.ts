@@ -13,6 +13,7 @@ import { apply } from "../core/state-machine.ts";
 import { isTerminal } from "../core/transitions.ts";
 import { eventsOf, warningEvent } from "./audit-events.ts";
 import type { Cell } from "./cell.ts";
+import type { HookCall, Hooks } from "./hooks.ts";
 import type { Journal, Stored } from "./journal.ts";
 import type { Scheduler } from "./scheduler.ts";
 
@@ -24,7 +25,8 @@ export interface LifecycleParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly publish: (events: readonly TaskEvent[]) => void;
-  /** A task has taken a step; the scheduler and its run know. */
+  readonly hooks: Hooks;
+  /** A task has taken a step, or has its turn in the queue; the scheduler and its run know. */
   readonly stepped: (cell: Cell) => void;
 }
 
@@ -44,6 +46,8 @@ interface Decided {
   readonly events: readonly StoredEvent[];
   readonly attempts: readonly AttemptRecord[];
   readonly along: Along;
+  /** Called once it is stored. */
+  readonly hook?: HookCall | null;
 }
 
 const NO_ATTEMPTS: readonly AttemptRecord[] = Object.freeze([]);
@@ -95,7 +99,7 @@ export class Lifecycle {
     const applied = apply(cell.snapshot, event, now);
     if (!applied.ok) return applied.error;
     const attempts = applied.attempt === null ? NO_ATTEMPTS : [{ ...applied.attempt, ...cell.attempt?.times }];
-    this.#accept(cell, applied.snapshot, { events: eventsOf(applied, now), attempts, along });
+    this.#accept(cell, applied.snapshot, { events: eventsOf(applied, now), attempts, along, hook: this.#hook(cell, event, applied.snapshot) });
     return null;
   }
 
@@ -112,8 +116,14 @@ export class Lifecycle {
       events.push(...eventsOf(applied, now));
       if (applied.attempt !== null) attempts.push({ ...applied.attempt, ...cell.attempt?.times });
     }
-    this.#accept(cell, snapshot, { events, attempts, along });
+    const last = sequence.at(-1);
+    const hook = last === undefined ? null : this.#hook(cell, last, snapshot);
+    this.#accept(cell, snapshot, { events, attempts, along, hook });
     return null;
+  }
+
+  #hook(cell: Cell, event: LifecycleEvent, after: TaskSnapshot): HookCall | null {
+    return this.#parts.hooks.of(cell.definition.hooks ?? null, event.type, { before: cell.snapshot, after });
   }
 
   #accept(cell: Cell, after: TaskSnapshot, what: Decided): void {
@@ -202,6 +212,7 @@ export class Lifecycle {
       // A map's list may well be longer than what is kept of one task; each item is stored with its own task.
       if (args !== undefined && result.argsMissing !== null && cell.carrier === null) this.#warnOfMissing(cell, "args_not_stored", result.argsMissing);
       if (saved !== undefined && result.savedMissing !== null) this.#warnOfMissing(cell, "state_not_stored", result.savedMissing);
+      if (problem === null && what.hook !== undefined && what.hook !== null) this.#parts.hooks.call(what.hook, cell.stored ?? snapshot, snapshot.outcome);
       stored?.(problem);
     };
     this.#parts.journal.change(change, whenStored, ahead);
@@ -257,6 +268,7 @@ export class Lifecycle {
     const { taskId, name, pipelineRunId, priority, bucket, tags, availableAt, status } = cell.snapshot;
     const exempt = cell.carrier !== null;
     this.#parts.scheduler.enqueue({ taskId, name, run: pipelineRunId, priority, bucket, tags, availableAt, backoff: status === "retry_wait", exempt });
+    this.#parts.stepped(cell);
   }
 
   /** Takes it out of the scheduler though it still waits to be begun. False: it does not wait there. */

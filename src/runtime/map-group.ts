@@ -18,6 +18,7 @@ import type { Lifecycle } from "./lifecycle.ts";
 import { settlementOf } from "./map-end.ts";
 import { MapItem } from "./map-item.ts";
 import type { ItemOwner } from "./map-item.ts";
+import { OpenItems } from "./open-items.ts";
 import type { MapPlan, NodePlan } from "./run-plan.ts";
 import { creationOf, makeCell } from "./task-maker.ts";
 
@@ -74,6 +75,7 @@ export class MapGroup implements ItemCarrier, ItemOwner {
   readonly #gate: ItemGate;
   #items: MapItem[] = [];
   #open = 0;
+  readonly openItems = new OpenItems(() => this.#items);
   #round: Round | null = null;
   /** The items are to be made, or made anew: the arguments were worked out since, or not all were made. */
   #isFresh = true;
@@ -95,10 +97,6 @@ export class MapGroup implements ItemCarrier, ItemOwner {
 
   carries(taskId: string): boolean {
     return this.#items.some(({ cell }) => cell.taskId === taskId);
-  }
-
-  openItems(): readonly Cell[] {
-    return this.#items.flatMap(({ cell, isOpen }) => (isOpen ? [cell] : []));
   }
 
   itemsInside(): readonly Cell[] {
@@ -327,6 +325,7 @@ export class MapGroup implements ItemCarrier, ItemOwner {
     if (item.isOpen) return;
     item.isOpen = true;
     this.#open += 1;
+    this.openItems.opened(item.index);
   }
 
   #failFast(round: Round, failed: Cell): void {

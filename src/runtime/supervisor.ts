@@ -1,5 +1,6 @@
 import { ConfigurationError } from "../core/errors.ts";
 import { createFailure } from "../core/failure.ts";
+import type { Failure } from "../core/failure.ts";
 import type { CloserTrigger } from "../core/lifecycle-events.ts";
 import { decideRetry } from "../core/policies/retry.ts";
 import type { Clock, Timer } from "../core/ports/clock.ts";
@@ -293,6 +294,11 @@ export class Supervisor {
       message: `attempt ${attempt} left a rejection or exception that nobody awaited: ${failure.message}`,
       failure,
     });
+  }
+
+  /** A hook of the task, or of the controller for it, has failed. */
+  hookFailed(taskId: string, message: string, failure: Failure): void {
+    this.#record(taskId, { code: "hook_failed", message, failure });
   }
 
   #record(taskId: string, warning: Parameters<Lifecycle["warn"]>[1], patch: Parameters<Lifecycle["warn"]>[2] = {}): void {

@@ -19,11 +19,49 @@ export interface TaskWait {
   readonly raise: (error: Error) => void;
 }
 
-/** A running attempt that waits for others. */
-export interface Waiter {
+/** Statuses that only a person, or a stop, leads to. */
+const BY_HAND: ReadonlySet<TaskStatus> = new Set<TaskStatus>(["pausing", "paused", "stopping"]);
+
+/** A running attempt that waits for others; it may have thousands of waits at once. */
+export class Waiter {
   readonly cell: Cell;
   readonly body: ScopedBody;
-  readonly waits: Set<TaskWait>;
+  readonly #waits = new Set<TaskWait>();
+  #byHand = 0;
+
+  constructor(cell: Cell, body: ScopedBody) {
+    this.cell = cell;
+    this.body = body;
+  }
+
+  get waits(): ReadonlySet<TaskWait> {
+    return this.#waits;
+  }
+
+  /** How many of its waits are for what a person does. */
+  get byHand(): number {
+    return this.#byHand;
+  }
+
+  /** What it waits for, read off as it is iterated. */
+  get targets(): Iterable<Awaited> {
+    const waits = this.#waits;
+    return { [Symbol.iterator]: () => waits.values().map(({ target }) => target) };
+  }
+
+  add(wait: TaskWait): void {
+    this.#waits.add(wait);
+    if (isByHand(wait)) this.#byHand += 1;
+  }
+
+  /** Harmless where it is not one of them any more. */
+  remove(wait: TaskWait): void {
+    if (this.#waits.delete(wait) && isByHand(wait)) this.#byHand -= 1;
+  }
+}
+
+function isByHand({ wanted }: TaskWait): boolean {
+  return wanted !== null && BY_HAND.has(wanted);
 }
 
 /** Where the graph finds what it is about. */
@@ -38,9 +76,6 @@ type Needs = readonly Need<Awaited>[];
 
 /** It goes on by itself, or a person must act. */
 const FREE: Needs = Object.freeze([]);
-
-/** Statuses that only a person, or a stop, leads to. */
-const BY_HAND: ReadonlySet<TaskStatus> = new Set<TaskStatus>(["pausing", "paused", "stopping"]);
 
 /**
  * Who waits for whom, read off the tasks as they stand now: what a running task waits for, who holds the semaphores that a
@@ -62,19 +97,14 @@ export class WaitGraph {
     const run = pipelineRunId === null ? undefined : this.#parts.run(pipelineRunId);
     if (status === "queued" || status === "retry_wait") return [...this.#semaphores(cell), ...behindOthers(cell)];
     if (status === "blocked" && run !== undefined) return this.#ofRun(run, "is blocked behind");
-    if (cell.carrier !== null && status === "running") return oneOf(cell.carrier.openItems(), "ends with");
+    if (cell.carrier !== null && status === "running") return oneOf(cell.carrier.openItems, "ends with");
     return this.#waits(cell);
   }
 
   #waits({ taskId }: Cell): Needs {
     const waiter = this.#parts.waiters.get(taskId);
-    if (waiter === undefined || waiter.waits.size === 0 || waiter.body.stopWished) return FREE;
-    const targets: Awaited[] = [];
-    for (const { target, wanted } of waiter.waits) {
-      if (wanted !== null && BY_HAND.has(wanted)) return FREE;
-      targets.push(target);
-    }
-    return [{ of: targets, least: 1, what: "waits for" }];
+    if (waiter === undefined || waiter.waits.size === 0 || waiter.byHand > 0 || waiter.body.stopWished) return FREE;
+    return [{ of: waiter.targets, least: 1, what: "waits for" }];
   }
 
   /** Only those that wait for others can hold one for ever: all its slots must be theirs. */
@@ -90,9 +120,7 @@ export class WaitGraph {
   /** One node that goes on is enough: it may let others go, or bring the run to its end. */
   #ofRun(run: PipelineDriver, what: string): Needs {
     if (run.run.status !== "running") return FREE;
-    const open = { [Symbol.iterator]: () => this.#openNodes(run) };
-    const [first] = open;
-    return first === undefined ? FREE : [{ of: open, least: 1, what }];
+    return oneOf({ [Symbol.iterator]: () => this.#openNodes(run) }, what);
   }
 
   *#openNodes(run: PipelineDriver): Generator<Cell, void, undefined> {
@@ -121,8 +149,10 @@ function behindOthers({ place }: Cell): Needs {
   return oneOf(place?.ahead?.() ?? [], "waits for its turn behind");
 }
 
-function oneOf(cells: readonly Cell[], what: string): Needs {
-  return cells.length === 0 ? FREE : [{ of: cells, least: 1, what }];
+/** Where there is none, nobody is in its way. */
+function oneOf(nodes: Iterable<Awaited>, what: string): Needs {
+  const [first] = nodes;
+  return first === undefined ? FREE : [{ of: nodes, least: 1, what }];
 }
 
 /** For messages. */

@@ -374,6 +374,57 @@ describe("a wait that could never end", () => {
   });
 });
 
+describe("a map among the waits", () => {
+  it("goes on in one slot while a task waits for it, and its items may wait for others", async () => {
+    const leaf = task({ name: "leaf" }, (_ctx, value: number) => value);
+    const item = task({ name: "item" }, async (_ctx, value: number): Promise<number> => await (await play.stage.controller.submit(leaf, [value])).result());
+    const all = definePipeline("all", {}, (p) => void p.map(item, { items: [1, 2, 3], maxParallel: 2 }));
+    const parent = task({ name: "parent" }, async () => (await (await play.stage.controller.startRun(all)).wait(FOREVER)).status);
+    const play: Play = { stage: await openStage({ tasks: [leaf, parent], pipelines: [all], concurrency: { maxParallel: 1 } }) };
+    await using stage = play.stage;
+    const handle = await stage.controller.submit(parent);
+    await stage.clock.advance(1);
+    expect(await handle.result()).toBe("succeeded");
+  });
+
+  it("is a ring with its item that waits for it, or for one whose turn comes after its own", async () => {
+    const refused: unknown[] = [];
+    const awaited: Record<string, string> = {};
+    const item = task({ name: "item" }, async (ctx, who: string) => {
+      if (who === "last") return;
+      const id = who === "map" ? awaited["map"] : (await play.stage.controller.list({ name: "item" })).items.at(-1)?.taskId;
+      refused.push(await play.stage.controller.wait(id ?? "", FOREVER).catch((error: unknown) => error));
+      void ctx;
+    });
+    const all = definePipeline("all", {}, (p, who: string) => void p.map(item, { name: "each", items: [who, "last"], maxParallel: 1 }));
+    const play: Play = { stage: await openStage({ pipelines: [all] }) };
+    await using stage = play.stage;
+    for (const who of ["map", "sibling"]) {
+      const run = await stage.controller.startRun(all, [who]);
+      awaited["map"] = run.graph().find(({ name }) => name === "each")?.taskId ?? "";
+      await stage.clock.advance(1);
+      expect((await run.snapshot()).status).toBe("succeeded");
+    }
+    expect(refused).toHaveLength(2);
+    for (const error of refused) expect(error).toBeInstanceOf(Deadlock);
+  });
+
+  it("is a ring where its items need a semaphore that the one who waits for it holds", async () => {
+    let refused: unknown;
+    const item = task({ name: "item", tags: ["db"] }, (_ctx, value: number) => value);
+    const all = definePipeline("all", {}, (p) => void p.map(item, { items: [1, 2] }));
+    const parent = task({ name: "parent", tags: ["db"] }, async () => {
+      const run = await play.stage.controller.startRun(all);
+      refused = await run.wait(FOREVER).catch((error: unknown) => error);
+    });
+    const play: Play = { stage: await openStage({ tasks: [parent], pipelines: [all], concurrency: { limits: { db: 1 } } }) };
+    await using stage = play.stage;
+    await stage.controller.submit(parent);
+    await stage.clock.advance(1);
+    expect(refused).toBeInstanceOf(Deadlock);
+  });
+});
+
 describe("a task that waits is controlled as at a checkpoint", () => {
   async function waiting(door: Promise<unknown>): Promise<{ readonly stage: Stage; readonly parent: TaskHandle<unknown>; readonly seen: unknown[] }> {
     const seen: unknown[] = [];

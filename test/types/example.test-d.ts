@@ -3,6 +3,7 @@ import { z } from "zod";
 import { allSettled, Controller, definePipeline, exponential, failFast, quorum, runTask, task } from "../../src/index.ts";
 import type {
   Failure,
+  FeedEntry,
   Hold,
   HoldTarget,
   Limits,
@@ -17,6 +18,7 @@ import type {
   TaskHandle,
   TaskResult,
   TaskSnapshot,
+  TaskStatus,
 } from "../../src/index.ts";
 
 // Checked by `tsc` with the tests (npm run types). No cast and no `any` here: this is what a user writes.
@@ -177,14 +179,33 @@ const importAll = definePipeline("import-all", { input: z.tuple([z.array(z.strin
   for (const day of days) p.add(importDay, { name: `import-${day}`, args: [day, { limit: 1 }] });
 });
 
+// Hooks stand behind the function, so the result they are given has its type.
+const hooked = task({ name: "hooked", tags: ["io"] }, async (_ctx, path: string): Promise<Order[]> => [{ id: path, total: 1 }], {
+  onStart: (snapshot) => expectTypeOf(snapshot).toEqualTypeOf<TaskSnapshot>(),
+  onSuccess: async (snapshot, orders) => {
+    expectTypeOf(snapshot).toEqualTypeOf<TaskSnapshot>();
+    expectTypeOf(orders).toEqualTypeOf<Order[]>();
+  },
+  onFailure: (_snapshot, failure) => expectTypeOf(failure).toEqualTypeOf<Failure>(),
+  onRetry: (_snapshot, failure) => expectTypeOf(failure).toEqualTypeOf<Failure>(),
+  onCancel: ({ status }) => expectTypeOf(status).toEqualTypeOf<TaskStatus>(),
+});
+expectTypeOf(hooked).toEqualTypeOf<Task<"hooked", [path: string], Order[]>>();
+const hookedByName = task({ name: "hooked-by-name", input: z.tuple([z.number()]) }, (_ctx, value) => String(value), {
+  onSuccess: (_snapshot, text) => expectTypeOf(text).toEqualTypeOf<string>(),
+});
+expectTypeOf(hookedByName).toEqualTypeOf<Task<"hooked-by-name", [number], string>>();
+
 export { depsLast, fanOut, importAll, joins, maps, nightly };
 
 export async function main(): Promise<void> {
   await using controller = await Controller.open({
-    tasks: [extract, transform, load, report, tick, importDay],
+    tasks: [extract, transform, load, report, tick, importDay, hooked, hookedByName],
     pipelines: [nightly, joins, fanOut, importAll, maps],
     concurrency: { maxParallel: 8, limits: { io: 4 }, perBucket: 2, defaultPriority: 0 },
     buckets: { count: 64, own: "all" },
+    onSuccess: (_snapshot, result) => expectTypeOf(result).toBeUnknown(),
+    onFailure: async (_snapshot, failure) => expectTypeOf(failure).toEqualTypeOf<Failure>(),
   });
 
   const handle = await controller.submit(extract, ["in/today.csv"], { priority: 5, tags: ["io"], timeout: { attempt: 60_000 } });
@@ -196,6 +217,10 @@ export async function main(): Promise<void> {
   await handle.wait({ for: "paused", timeout: "none" });
   expectTypeOf(await handle.result()).toEqualTypeOf<Order[]>();
   for await (const event of handle.events({ types: ["TaskStatusChanged"] })) expectTypeOf(event).toEqualTypeOf<TaskEvent>();
+
+  for await (const snapshot of controller.watch(handle.id)) expectTypeOf(snapshot).toEqualTypeOf<TaskSnapshot>();
+  for await (const snapshot of controller.watch({ status: ["running"], tag: "io" })) expectTypeOf(snapshot).toEqualTypeOf<TaskSnapshot>();
+  for await (const entry of controller.stream({ from: null, types: ["TaskStatusChanged"] })) expectTypeOf(entry).toEqualTypeOf<FeedEntry>();
 
   await controller.submit(extract, ["in/today.csv"] as const);
   await controller.submit(extract, ["in/today.csv"], { delay: "10m", bucketKey: "tenant-42" });

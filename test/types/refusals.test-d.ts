@@ -33,6 +33,14 @@ export function tasks(): void {
   task({ name: "a", input: z.tuple([z.number()]) }, (_ctx, value: string) => value);
   // @ts-expect-error the schema describes the tuple of arguments, not the first of them
   task({ name: "a", input: z.string() }, (_ctx, value) => value);
+  // @ts-expect-error the task returns a number
+  task({ name: "a" }, () => 1, { onSuccess: (_snapshot, text: string) => text });
+  // @ts-expect-error no such hook
+  task({ name: "a" }, () => 1, { onEnd: () => 1 });
+  // @ts-expect-error hooks stand behind the function
+  task({ name: "a", onSuccess: () => 1 }, () => 1);
+  // @ts-expect-error a retry tells of a failure, and of no result
+  task({ name: "a" }, () => 1, { onRetry: (_snapshot, value: number) => value });
   // @ts-expect-error a parameter without annotation and without schema is unknown
   task({ name: "a" }, (_ctx, value) => value.length);
 }
@@ -159,6 +167,10 @@ export function pipelines(): void {
 }
 
 export async function controllers(controller: Controller): Promise<void> {
+  // @ts-expect-error what a page holds is no matter of watching
+  controller.watch({ limit: 10 });
+  // @ts-expect-error a cursor is text
+  controller.stream({ from: 12 });
   // @ts-expect-error the task takes an argument
   await controller.submit(count);
   // @ts-expect-error wrong type of an argument

@@ -78,6 +78,7 @@ const WARNINGS: Readonly<Record<WarningCode, string>> = {
     "What an attempt saved could not be stored. The next attempt here has it; one that a person's `retry` begins later, from what is stored, has the state saved before.",
   args_not_stored: "A node's arguments could not be stored. It runs with those in memory, which go with this process.",
   stray_error: "A promise that the task did not await was rejected, or a callback of it threw.",
+  hook_failed: "A hook of the task, or of the controller for it, threw or rejected. The task is not touched by it.",
   loop_stalled: "The task blocked the event loop: nothing else could run, be paused or be stopped meanwhile.",
 };
 

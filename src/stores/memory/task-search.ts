@@ -2,6 +2,7 @@ import type { Page, StatusCounts, TaskQuery } from "../../core/ports/store.ts";
 import type { TaskSnapshot } from "../../core/snapshot.ts";
 import { TASK_STATUSES } from "../../core/status.ts";
 import type { TaskStatus } from "../../core/status.ts";
+import { taskMatcher } from "../../core/task-query.ts";
 import { firstNotBefore } from "./first-not-before.ts";
 import { readCursor, readLimit } from "../page-cursor.ts";
 import type { TaskRecord, TaskTable } from "./task-table.ts";
@@ -16,7 +17,7 @@ const SORTED_PART = 1 / 16;
 export function findTasks(table: TaskTable, query: TaskQuery): Page<TaskSnapshot> {
   const limit = readLimit(query.limit);
   const start = readCursor(query.cursor, table.inOrder.length);
-  const matches = matcher(query);
+  const matches = taskMatcher(query);
   const candidates = orderedCandidates(table, query, start);
   const items: TaskSnapshot[] = [];
   let passed = start;
@@ -39,7 +40,7 @@ export function countTasks(table: TaskTable, query: Omit<TaskQuery, "limit" | "c
     for (const status of statuses) counts[status] = table.inStatus(status).length;
     return Object.freeze(counts);
   }
-  const matches = matcher(query);
+  const matches = taskMatcher(query);
   for (const record of unorderedCandidates(table, query)) {
     if (matches(record.row)) counts[record.row.status] += 1;
   }
@@ -49,7 +50,7 @@ export function countTasks(table: TaskTable, query: Omit<TaskQuery, "limit" | "c
 /** How many tasks match, in each bucket. */
 export function countBuckets(table: TaskTable, query: Omit<TaskQuery, "limit" | "cursor">): ReadonlyMap<number, number> {
   const counts = new Map<number, number>();
-  const matches = matcher(query);
+  const matches = taskMatcher(query);
   for (const { row } of unorderedCandidates(table, query)) {
     if (row.bucket !== null && matches(row)) counts.set(row.bucket, (counts.get(row.bucket) ?? 0) + 1);
   }
@@ -98,24 +99,4 @@ function unorderedCandidates(table: TaskTable, query: TaskQuery): readonly TaskR
   if (query.pipelineRunId !== undefined) return table.findMembers(query.pipelineRunId)?.tasks ?? [];
   if (query.status === undefined) return table.inOrder;
   return [...new Set(query.status)].flatMap((status) => table.inStatus(status));
-}
-
-type Matcher = (row: TaskSnapshot) => boolean;
-
-function matcher(query: TaskQuery): Matcher {
-  const { status, pipelineRunId, tag, name, namePrefix, idPrefix, bucket, owner, createdSince } = query;
-  const checks: Matcher[] = [];
-  if (status !== undefined) {
-    const statuses: ReadonlySet<TaskStatus> = new Set(status);
-    checks.push((row) => statuses.has(row.status));
-  }
-  if (pipelineRunId !== undefined) checks.push((row) => row.pipelineRunId === pipelineRunId);
-  if (name !== undefined) checks.push((row) => row.name === name);
-  if (namePrefix !== undefined) checks.push((row) => row.name.startsWith(namePrefix));
-  if (idPrefix !== undefined) checks.push((row) => row.taskId.startsWith(idPrefix));
-  if (bucket !== undefined) checks.push((row) => row.bucket === bucket);
-  if (owner !== undefined) checks.push((row) => row.owner === owner);
-  if (createdSince !== undefined) checks.push((row) => row.createdAt >= createdSince);
-  if (tag !== undefined) checks.push((row) => row.tags.includes(tag));
-  return (row) => checks.every((check) => check(row));
 }
