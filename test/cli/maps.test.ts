@@ -126,7 +126,7 @@ describe("run of a pipeline with maps", () => {
     expect(exitCode).toBe(0);
     const lines = stdout.trimEnd().split("\n");
     expect(lines.length).toBeLessThan(60);
-    expect(stdout).toMatch(/ enrich\[4999\] attempt 1 failed \(exception\): no luck with 4999\n/);
+    expect(stdout).toMatch(/ enrich\[4999\] failed \(exception\): no luck with 4999\n/);
     expect(stdout).toMatch(/ enrich 100 % {2}10,000\/10,000 items .*2 failed\n/);
     expect(lines.slice(-3)).toEqual([
       "map enrich succeeded: 10000 items: 9998 succeeded, 2 failed",

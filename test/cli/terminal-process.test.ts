@@ -74,7 +74,7 @@ describe("Ctrl-C twice", () => {
     child.kill("SIGINT");
     const { exitCode, stdout, stderr } = await ended;
     expect(exitCode).toBe(130);
-    expect(stderr).toContain("forced: what still runs is given up");
+    expect(stderr).toContain("forced: threads and processes are killed, what runs on the event loop is given up");
     expect(stdout).toMatch(/run losing \(\w+\) \w+ in .*: 1 lost\n$/);
   });
 
