@@ -12,7 +12,7 @@ export interface ThreadOptions {
   readonly keep?: number;
   /** After so many tasks a worker is retired, whatever it leaked; default 1,000. */
   readonly maxTasks?: number;
-  /** Limits of each worker, as `worker_threads` takes them; going over `maxOldGenerationSizeMb` fails that task alone. */
+  /** Limits of each worker, as `worker_threads` takes them; going over `maxOldGenerationSizeMb` usually fails that task alone, and sometimes ends this whole process. */
   readonly resourceLimits?: ResourceLimits;
 }
 

@@ -1,4 +1,5 @@
 import { ConfigurationError } from "../core/errors.ts";
+import { failureOf } from "../core/thrown.ts";
 import { readableFields } from "./readable-fields.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -12,8 +13,9 @@ export function clone(value: unknown, what: string): unknown {
   try {
     return structuredClone(value);
   } catch (error) {
-    const { path } = findTrouble(value, what, 0, clones) ?? { path: what };
-    throw new ConfigurationError(`${path} cannot be copied: it holds a function, a symbol, a promise or the like. Give plain data.`, { cause: error });
+    const trouble = findTrouble(value, what, error, clones);
+    const why = plainCause(trouble) ?? "it holds a function, a symbol, a promise or the like. Give plain data.";
+    throw new ConfigurationError(`${trouble.path} cannot be copied: ${why}`, { cause: error });
   }
 }
 
@@ -28,8 +30,19 @@ export function cloneFields(fields: Fields): Fields {
 
 /** The error for a value that cannot leave its thread: it says where the trouble is, and what to do. Source §13.9. */
 export function uncloneable(value: unknown, what: string, cause: unknown, copies: (value: unknown) => boolean = clones): ConfigurationError {
-  const trouble = findTrouble(value, what, 0, copies);
-  return new ConfigurationError(`${trouble?.path ?? what} cannot leave its ${whyNot(trouble?.value)}`, { cause });
+  const trouble = findTrouble(value, what, cause, copies);
+  const why = plainCause(trouble);
+  return new ConfigurationError(`${trouble.path} cannot leave its ${why === null ? whyNot(trouble.value) : `thread or process: ${why}`}`, { cause });
+}
+
+/** What is wrong, where it is none of the things that can never be copied. */
+function plainCause({ value, isTooDeep }: Trouble): string | null {
+  if (isTooDeep === true) return "it is nested too deep. Give it flatter, or as one text.";
+  if (value instanceof Unreadable) return `reading it throws an error (${failureOf(value.error).message}). Give plain data.`;
+  const memory = ArrayBuffer.isView(value) ? value.buffer : value;
+  if (memory instanceof ArrayBuffer && memory.detached)
+    return "its memory was transferred to somebody else (it is detached). Send a copy, or do not transfer it before.";
+  return null;
 }
 
 function whyNot(value: unknown): string {
@@ -46,13 +59,30 @@ const MAX_DEPTH = 50;
 interface Trouble {
   readonly path: string;
   readonly value: unknown;
+  readonly isTooDeep?: true;
 }
 
-function findTrouble(value: unknown, path: string, depth: number, copies: (value: unknown) => boolean): Trouble | undefined {
+/** In place of a part that could not be read. */
+class Unreadable {
+  readonly error: unknown;
+
+  constructor(error: unknown) {
+    this.error = error;
+  }
+}
+
+function findTrouble(value: unknown, what: string, cause: unknown, copies: (value: unknown) => boolean): Trouble {
+  // The stack was used up: every object on the way down would be the trouble.
+  if (cause instanceof RangeError && cause.message.includes("call stack")) return { path: what, value, isTooDeep: true };
+  return troubleIn(value, what, 0, copies) ?? { path: what, value: undefined };
+}
+
+function troubleIn(value: unknown, path: string, depth: number, copies: (value: unknown) => boolean): Trouble | undefined {
+  if (value instanceof Unreadable) return { path, value };
   if (copies(value)) return undefined;
   if (typeof value !== "object" || value === null || ArrayBuffer.isView(value) || depth >= MAX_DEPTH) return { path, value };
   for (const [name, part] of partsOf(value, path)) {
-    const found = findTrouble(part, name, depth + 1, copies);
+    const found = troubleIn(part, name, depth + 1, copies);
     if (found !== undefined) return found;
   }
   return { path, value };
@@ -67,10 +97,18 @@ function partsOf(value: object, path: string): readonly (readonly [string, unkno
         [`${path}.<value ${index}>`, item] as const,
       ]);
     if (value instanceof Set) return [...value].map((item: unknown, index) => [`${path}.<item ${index}>`, item] as const);
-    return Object.entries(value).map(([key, item]: readonly [string, unknown]) => [`${path}.${key}`, item] as const);
+    return Object.keys(value).map((key) => [`${path}.${key}`, readPart(value, key)] as const);
   } catch {
-    // A getter that throws: the trouble is this very object.
+    // Not even its keys can be told: the trouble is this very object.
     return [];
+  }
+}
+
+function readPart(value: object, key: string): unknown {
+  try {
+    return Reflect.get(value, key);
+  } catch (error) {
+    return new Unreadable(error);
   }
 }
 

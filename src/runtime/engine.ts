@@ -151,6 +151,7 @@ export class Engine {
 
   /** Each executor sees the tasks that are registered for it: what can never run is refused now. */
   async prepare(definitions: readonly TaskDefinition[]): Promise<void> {
+    this.#artifacts.open();
     const byExecutor = Map.groupBy(definitions, (definition) => this.executors.get(definition.executor));
     for (const [executor, tasks] of byExecutor) {
       if (executor === undefined) throw noExecutor(tasks[0]?.executor ?? "", this.executors);

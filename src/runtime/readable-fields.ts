@@ -1,4 +1,5 @@
 import { describeValue } from "../core/describe-value.ts";
+import { failureOf } from "../core/thrown.ts";
 
 /** So deep is looked for what cannot be copied; what lies deeper is described as one. */
 const MOST_LEVELS = 20;
@@ -57,7 +58,7 @@ class Reader {
     try {
       part = Reflect.get(from, key);
     } catch (error) {
-      return `cannot be read: ${describeValue(error)}`;
+      return `cannot be read: ${failureOf(error).message}`;
     }
     return this.read(part, level + 1);
   }

@@ -82,10 +82,11 @@ describe("a carrier that goes without a word", () => {
     expect(await (await rig.controller.submit(threadEcho, ["next"])).result()).toBe("next");
   });
 
-  test("out of memory in a child names the signal", async () => {
+  test("out of memory in a child names the signal, and the memory", async () => {
     await using rig = await CarrierRig.open({ tasks: [processDeath], processes: { standby: 0, execArgv: ["--max-old-space-size=32"] } });
     const handle = await rig.controller.submit(processDeath, ["out of memory"]);
     expect(await expectSound(rig.controller, handle.id)).toMatchObject({ status: "failed", failure: { kind: "nonzero_exit", signal: "SIGABRT" } });
+    expect((await handle.snapshot()).failure?.message).toContain("ran out of memory");
   });
 
   test.each([

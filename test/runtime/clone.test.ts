@@ -14,6 +14,18 @@ function problemOf(value: unknown): Error {
   throw new Error("it was copied");
 }
 
+function detached(): Uint8Array {
+  const bytes = new Uint8Array(8);
+  structuredClone(bytes, { transfer: [bytes.buffer] });
+  return bytes;
+}
+
+function nested(levels: number): unknown {
+  let value: unknown = 1;
+  for (let level = 0; level < levels; level += 1) value = { next: value };
+  return value;
+}
+
 describe("a copy", () => {
   test("is deep, and of everything that a structured clone takes", () => {
     fc.assert(
@@ -55,7 +67,6 @@ describe("what cannot be copied", () => {
     ["args.<item 1>.f", new Set([1, { f: callback }])],
     ["args.later", { later: Promise.resolve() }],
     ["args.deep.callback", cyclic],
-    ["args", getter],
     [
       "args",
       new Proxy(
@@ -81,6 +92,17 @@ describe("what cannot be copied", () => {
     let value: unknown = callback;
     for (let depth = 0; depth < 500; depth += 1) value = { next: value };
     expect(problemOf(value).message).toMatch(/^args(\.next){50} cannot be copied/);
+  });
+
+  test.each<[string, unknown, string]>([
+    ["args.rows", getter, "reading it throws an error (no database)"],
+    ["args[0].bytes", [{ bytes: detached() }], "its memory was transferred"],
+    ["args.memory", { memory: detached().buffer }, "its memory was transferred"],
+    ["args", nested(50_000), "it is nested too deep"],
+  ])("is told with its true cause: %s", (path, value, why) => {
+    const problem = problemOf(value);
+    expect(problem.message).toContain(`${path} cannot be copied: ${why}`);
+    expect(uncloneable(value, "args", problem.cause).message).toContain(`${path} cannot leave its thread or process: ${why}`);
   });
 
   test.each([

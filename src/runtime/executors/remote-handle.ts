@@ -14,6 +14,9 @@ const KILL_TAKES_AT_MOST_MS = 2_000;
 /** Lines that say nothing of why a process has died: blank ones, frames of a stack, Node's version. */
 const NO_REASON = /^\s*(?:at .*|\}|Node\.js v.*)?$/;
 
+/** So V8 says it before it aborts the process. */
+const HEAP_IS_FULL = "JavaScript heap out of memory";
+
 /** What a handle needs of its executor. */
 export interface RemoteCarrier {
   readonly link: CarrierLink;
@@ -48,6 +51,8 @@ export class RemoteHandle implements ExecutionHandle, CarrierListener {
   /** We have sent a signal or killed it: its end is our doing. */
   #forced = false;
   #stopAsked = false;
+  /** It said on stderr that its heap is full. */
+  #heapWasFull = false;
   /** The body itself has called what ends the carrier. */
   #endsItself = false;
   /** What it last said on stderr: where nothing ran, the reason is there. */
@@ -136,7 +141,7 @@ export class RemoteHandle implements ExecutionHandle, CarrierListener {
         reports.emit(message.kind, message.payload);
         return;
       case "output":
-        if (message.stream === "stderr" && !this.#began && !NO_REASON.test(message.text)) this.#lastWords = message.text;
+        if (message.stream === "stderr") this.#listenForReason(message.text);
         reports.emit(message.stream, message.text);
         return;
       case "save":
@@ -245,8 +250,14 @@ export class RemoteHandle implements ExecutionHandle, CarrierListener {
     }
   }
 
+  #listenForReason(line: string): void {
+    if (line.includes(HEAP_IS_FULL)) this.#heapWasFull = true;
+    if (!this.#began && !NO_REASON.test(line)) this.#lastWords = line;
+  }
+
   #death({ exitCode, signal, reason }: CarrierExit): Failure {
-    const how = reason ?? (signal === null ? `exited with code ${exitCode ?? "unknown"}` : `was ended by ${signal}`);
+    const memory = this.#heapWasFull && signal === "SIGABRT" ? `, probably because it ran out of memory (its stderr says "${HEAP_IS_FULL}")` : "";
+    const how = reason ?? (signal === null ? `exited with code ${exitCode ?? "unknown"}` : `was ended by ${signal}${memory}`);
     const nothingRan = this.#lastWords === null ? "nothing ran" : `nothing ran; its last line on stderr: ${this.#lastWords}`;
     const extent = this.#began ? "the outcome is unknown, side effects are possible" : nothingRan;
     const message = `the ${this.#carrier.word} ${how} without an outcome: ${extent}${this.#suspicion()}`;

@@ -217,6 +217,19 @@ describe("the end", () => {
   });
 });
 
+describe("the death of a child by SIGABRT", () => {
+  test.each([
+    ["FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory", /ended by SIGABRT, probably because it ran out of memory/],
+    ["Assertion failed", /ended by SIGABRT without an outcome/],
+  ])("after %s on stderr", async (text, says) => {
+    const handle = begun();
+    link.says({ type: "output", stream: "stderr", text });
+    link.says({ type: "output", stream: "stderr", text: "more" });
+    link.exits(null, "SIGABRT");
+    expect(await endOf(handle.settled)).toMatchObject({ failure: { signal: "SIGABRT", message: expect.stringMatching(says) } });
+  });
+});
+
 describe("the death of a carrier that had tasks before", () => {
   const SUSPICION = /Other tasks ran in this worker thread before, the last of them "hog" \(t0\): what one of them left running may be the cause$/;
 
