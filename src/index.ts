@@ -9,6 +9,7 @@ export type {
   ResetOptions,
   RetryOptions,
   RunOptions,
+  RunRetryOptions,
   SkipOptions,
   StopOptions,
   SubmitOptions,
@@ -35,6 +36,7 @@ export type {
 } from "./api/pipeline.ts";
 export { RunHandle } from "./api/run-handle.ts";
 export type { FailureChain, ItemCounts, MapSummary, RunGraphNode, RunItem, RunSummary } from "./api/run-summary.ts";
+export type { RunQuery } from "./api/query.ts";
 export { runTask } from "./api/run-task.ts";
 export type { RunTaskOptions, RunTaskRest } from "./api/run-task.ts";
 export type { ParsedArgs, SchemaResult, StandardSchema, TupleSchema } from "./api/standard-schema.ts";
@@ -79,7 +81,8 @@ export type { Logger } from "./core/ports/logger.ts";
 export type * from "./core/ports/store.ts";
 export type { Artifacts, TaskContext, TaskLog, TrackOptions } from "./core/ports/task-context.ts";
 export type { Progress, ProgressReport } from "./core/progress.ts";
-export type { RunSnapshot } from "./core/run.ts";
+export type { RunPauseReport, RunSnapshot, UnpausedNode } from "./core/run.ts";
+export type { RunVerb } from "./core/run-verbs.ts";
 export type { TaskSnapshot } from "./core/snapshot.ts";
 export { RUN_STATUSES, STATUS_FACTS, TASK_STATUSES, parseTaskStatus } from "./core/status.ts";
 export type { RequestedAction, RunStatus, TaskStatus } from "./core/status.ts";

@@ -7,6 +7,7 @@ import { CONCURRENCY_KEYS, resolveConcurrencyPolicy } from "../core/policies/con
 import type { FeedEntry, Page, StatusCounts, TaskQuery } from "../core/ports/store.ts";
 import { HOOK_NAMES } from "../core/ports/hooks.ts";
 import { quietLogger } from "../core/ports/logger.ts";
+import type { RunSnapshot } from "../core/run.ts";
 import { DEFAULTS } from "../core/policies/timeout.ts";
 import type { TaskSnapshot } from "../core/snapshot.ts";
 import type { Explanation } from "../core/explanation.ts";
@@ -46,7 +47,8 @@ import { stream, watch } from "./observe.ts";
 import { ownArgs } from "./own-args.ts";
 import type { Pipeline } from "./pipeline.ts";
 import { planRun } from "./plan-run.ts";
-import { readQuery } from "./query.ts";
+import { readQuery, readRunQuery } from "./query.ts";
+import type { RunQuery } from "./query.ts";
 import { Registry } from "./registry.ts";
 import { RunHandle } from "./run-handle.ts";
 import { BUCKET_KEYS, checkPerBucket, readBucketChoice, readBuckets, readHoldTarget, readStartTime } from "./scheduling.ts";
@@ -178,6 +180,19 @@ export class Controller {
       use: (task) => this.#registry.use(task),
     });
     return new RunHandle(this.#engine, await this.#engine.startRun(plan));
+  }
+
+  /**
+   * A run by its id: one that has not ended, or one that has and is still in memory (the last ones are).
+   * @throws UnknownId
+   */
+  async run(runId: string): Promise<RunHandle> {
+    return new RunHandle(this.#engine, await this.#engine.findRun(runId));
+  }
+
+  /** A page of the runs that fit, in the order in which they were started. */
+  async runs(query: RunQuery = {}): Promise<Page<RunSnapshot>> {
+    return await this.#engine.store.runs.query(readRunQuery(query));
   }
 
   /** The task as stored, with its outcome. */

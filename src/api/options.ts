@@ -19,6 +19,7 @@ import type { TaskStatus } from "../core/status.ts";
 import { parseTaskStatus, STATUS_ALIASES, TASK_STATUSES } from "../core/status.ts";
 import type { Verb } from "../core/verbs.ts";
 import type { VerbOptions } from "../runtime/control.ts";
+import type { RetryRequest } from "../runtime/run-retry.ts";
 import { inCarrier } from "../runtime/executors/carrier-flag.ts";
 import type { CarrierOptions } from "./carrier-options.ts";
 import type { AnyPipeline } from "./pipeline.ts";
@@ -94,6 +95,12 @@ export interface PauseOptions extends Asking {
 export interface RetryOptions extends Asking {
   /** Also while an abandoned body of an earlier attempt still runs. */
   readonly force?: boolean;
+}
+
+/** Options of a run's `retry`. */
+export interface RunRetryOptions extends RetryOptions {
+  /** The name of the node to begin from, however it has ended; it and all below it run again. Default: all that did not succeed. */
+  readonly from?: string;
 }
 
 /** Options of `skip`. */
@@ -182,6 +189,13 @@ export function readVerbOptions(options: unknown, verb: keyof typeof VERB_KEYS):
 export function readAsking(options: unknown, verb: "stop" | "cancel"): { readonly by: By; readonly graceMs?: number } {
   const { by, graceMs } = readVerbOptions(options, verb);
   return graceMs === undefined ? { by } : { by, graceMs };
+}
+
+/** Reads the options of a run's `retry`. */
+export function readRunRetry(options: unknown): RetryRequest {
+  const { from, ...rest } = checkOptions(options, ["actor", "reason", "force", "from"], "retry");
+  const { by, force = false } = readVerbOptions(rest, "retry");
+  return { by, force, ...(from === undefined ? {} : { from: checkText(from, "retry: from") }) };
 }
 
 /** Reads the options of `skip`. */

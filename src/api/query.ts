@@ -1,7 +1,7 @@
 import { describeValue } from "../core/describe-value.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { checkInteger, checkOptions } from "../core/options.ts";
-import type { TaskQuery } from "../core/ports/store.ts";
+import type { RunFacet, TaskQuery } from "../core/ports/store.ts";
 import { readStatus } from "./options.ts";
 
 const KEYS = ["status", "pipelineRunId", "tag", "name", "namePrefix", "idPrefix", "bucket", "owner", "createdSince", "limit", "cursor"] as const;
@@ -19,6 +19,20 @@ export function readQuery(query: unknown): TaskQuery {
   }
   if (given.status !== undefined) read["status"] = checkStatuses(given.status);
   return read;
+}
+
+/** Which runs; every part given must hold. */
+export type RunQuery = Parameters<RunFacet["query"]>[0];
+
+/** Checks a query for runs. */
+export function readRunQuery(query: unknown): RunQuery {
+  const { name, idPrefix, limit, cursor } = checkOptions(query, ["name", "idPrefix", "limit", "cursor"], "query");
+  return {
+    ...(name === undefined ? {} : { name: checkText(name, "name") }),
+    ...(idPrefix === undefined ? {} : { idPrefix: checkText(idPrefix, "idPrefix") }),
+    ...(limit === undefined ? {} : { limit: checkInteger(limit, "query: limit", 1) }),
+    ...(cursor === undefined ? {} : { cursor: checkText(cursor, "cursor") }),
+  };
 }
 
 function checkText(value: unknown, key: string): string {

@@ -3,18 +3,21 @@ import { ConfigurationError, Deadlock } from "../core/errors.ts";
 import type { TaskEvent } from "../core/events.ts";
 import { nodeIndex } from "../core/graph.ts";
 import { at } from "../core/graph-at.ts";
-import type { RunSnapshot } from "../core/run.ts";
+import type { RunPauseReport, RunSnapshot } from "../core/run.ts";
 import { isRunTerminal } from "../core/run.ts";
 import type { TaskSnapshot } from "../core/snapshot.ts";
-import { checkOptions } from "../core/options.ts";
+import { checkOneOf, checkOptions } from "../core/options.ts";
+import { RUN_VERBS } from "../core/run-verbs.ts";
+import type { RunVerb } from "../core/run-verbs.ts";
+import type { VerbAnswer } from "../core/verbs.ts";
 import type { Cell } from "../runtime/cell.ts";
 import type { Engine } from "../runtime/engine.ts";
 import { follow } from "../runtime/event-feed.ts";
 import type { MapGroup } from "../runtime/map-group.ts";
 import type { PipelineDriver } from "../runtime/pipeline-driver.ts";
 import { taskScope } from "../runtime/task-scope.ts";
-import { readAsking, readEventOptions, readWaitOptions } from "./options.ts";
-import type { Asking, EventOptions, StopOptions, WaitOptions } from "./options.ts";
+import { readAsking, readEventOptions, readRunRetry, readVerbOptions, readWaitOptions } from "./options.ts";
+import type { Asking, EventOptions, PauseOptions, RunRetryOptions, StopOptions, WaitOptions } from "./options.ts";
 import { countStatuses, firstFailure } from "./run-summary.ts";
 import type { ItemCounts, RunGraphNode, RunItem, RunSummary } from "./run-summary.ts";
 
@@ -26,7 +29,7 @@ export class RunHandle {
   readonly #engine: Engine;
   readonly #driver: PipelineDriver;
 
-  /** Made by `startRun`. */
+  /** Made by `startRun` and `controller.run`. */
   constructor(engine: Engine, driver: PipelineDriver) {
     this.id = driver.run.runId;
     this.name = driver.run.name;
@@ -64,6 +67,36 @@ export class RunHandle {
     this.#refuseOwnNode("cancel");
     this.#driver.halt("cancel", asking);
     return await this.#driver.ended();
+  }
+
+  /**
+   * Holds back every node that has not begun and pauses those that run; resolves when each has answered. A node that could not
+   * be paused in time is listed: it runs on, and the run is `paused` when it has ended.
+   */
+  async pause(options?: PauseOptions): Promise<RunPauseReport> {
+    const asking = readVerbOptions(options, "pause");
+    this.#refuseOwnNode("pause");
+    return await this.#driver.pause(asking);
+  }
+
+  /** Lets go what was held back, and wakes what the pause of the run had paused; what a person paused by itself stays so. */
+  async resume(options?: Asking): Promise<RunSnapshot> {
+    return await this.#driver.resume(readVerbOptions(options, "resume"));
+  }
+
+  /**
+   * Runs again the nodes that failed, were lost, cancelled or stopped and what lies below them, or everything from one node on.
+   * What has succeeded elsewhere keeps its outcome. The run is under way again then, and `wait` waits for its new end.
+   * @throws InvalidTransition where nothing can be run again, or what lies below has not ended; CarrierAbandoned unless `force`;
+   * ConfigurationError for a node that it does not have
+   */
+  async retry(options?: RunRetryOptions): Promise<RunSnapshot> {
+    return await this.#driver.retry(readRunRetry(options));
+  }
+
+  /** May the verb be used on the run now? Answers without side effects. */
+  async can(verb: RunVerb): Promise<VerbAnswer> {
+    return await this.#driver.can(checkOneOf(verb, RUN_VERBS, "can: verb"));
   }
 
   /** What happens to it and its nodes, from its start on; ends with the run. */

@@ -27,7 +27,7 @@ export class TaskControls {
 
   async start(taskId: string, options: unknown): Promise<TaskSnapshot> {
     const read = readVerbOptions(options, "start");
-    return await this.#engine.control.start(await this.#cell(taskId), read);
+    return await this.#onHeld(taskId, async (cell) => await this.#engine.control.start(cell, read));
   }
 
   async halt(taskId: string, verb: "stop" | "cancel", options: unknown): Promise<TaskSnapshot> {
@@ -103,7 +103,7 @@ export class TaskControls {
     return follow(this.#engine, { of: { taskId }, types, signal, ends: endsTask });
   }
 
-  /** For verbs that may revive a task. Two may ask at once: both get the cell that is driven from now on. */
+  /** For verbs that lead to an attempt. Two may ask at once: both get the cell that is driven from now on. */
   async #onHeld(taskId: string, act: (cell: Cell) => Promise<TaskSnapshot>): Promise<TaskSnapshot> {
     const cell = this.#engine.hold(await this.#cell(taskId));
     try {

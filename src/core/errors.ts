@@ -73,9 +73,18 @@ export class InvalidTransition extends TaskError {
   /** Verbs where a verb was refused, statuses where a transition was. */
   readonly allowed: readonly string[];
 
-  constructor(detail: { readonly taskId: string; readonly current: TaskStatus | RunStatus; readonly requested: string; readonly allowed: readonly string[]; readonly hint?: string }) {
+  constructor(detail: {
+    /** Of the task, or of the run. */
+    readonly taskId: string;
+    /** Default `task`. */
+    readonly what?: "task" | "run";
+    readonly current: TaskStatus | RunStatus;
+    readonly requested: string;
+    readonly allowed: readonly string[];
+    readonly hint?: string;
+  }) {
     const allowed = detail.allowed.length === 0 ? "nothing" : detail.allowed.join(", ");
-    super(`task ${detail.taskId} is ${detail.current}: "${detail.requested}" is not possible now${detail.hint === undefined ? "" : ` (${detail.hint})`}. Possible: ${allowed}.`);
+    super(`${detail.what ?? "task"} ${detail.taskId} is ${detail.current}: "${detail.requested}" is not possible now${detail.hint === undefined ? "" : ` (${detail.hint})`}. Possible: ${allowed}.`);
     this.current = detail.current;
     this.requested = detail.requested;
     this.allowed = detail.allowed;

@@ -38,8 +38,7 @@ export function reviveNodes(state: RunState, nodes: Iterable<number>): Revival {
     throw new InternalError(`a run cannot be revived while ${state.counts.open} of its nodes are being cancelled. Wait until it has ended.`);
   }
   const given = new Set(nodes);
-  const below = withDescendants(state, given);
-  const revived = state.graph.order.filter((node) => below.has(node) && isEnded(standingOf(state, node)));
+  const revived = nodesToRevive(state, given);
   if (revived.length === 0) return { retry: [], rerun: [], actions: [] };
   const retriable = new Set(revived.filter((node) => given.has(node) && isRevivable(standingOf(state, node))));
   state.closing = false;
@@ -54,6 +53,18 @@ export function reviveNodes(state: RunState, nodes: Iterable<number>): Revival {
     rerun: revived.filter((node) => !retried.has(node)),
     actions: [...actionsFor(state, others), ...concludeRun(state, null)],
   };
+}
+
+/** Those of the nodes that have ended, and every ended node below them: what `reviveNodes` takes back. O(nodes + edges). */
+export function nodesToRevive(state: RunState, nodes: Iterable<number>): readonly number[] {
+  const reached = withDescendants(state, nodes);
+  return state.graph.order.filter((node) => reached.has(node) && isEnded(standingOf(state, node)));
+}
+
+/** The nodes below these that were let go and have not ended: they have begun with what is to be taken back. O(nodes + edges). */
+export function busyBelow(state: RunState, nodes: Iterable<number>): readonly number[] {
+  const reached = withDescendants(state, nodes);
+  return state.graph.order.filter((node) => reached.has(node) && standingOf(state, node) === "released");
 }
 
 /**
@@ -88,8 +99,8 @@ export function returnNode(state: RunState, node: number): Advance {
   return judgeNode(state, node);
 }
 
-function withDescendants(state: RunState, nodes: ReadonlySet<number>): ReadonlySet<number> {
-  const reached = new Set(nodes);
+function withDescendants(state: RunState, nodes: Iterable<number>): ReadonlySet<number> {
+  const reached = new Set<number>(nodes);
   // A set that grows while it is walked is its own queue.
   for (const node of reached) for (const below of at(state.graph.downstream, node)) reached.add(below);
   return reached;

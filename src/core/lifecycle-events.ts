@@ -98,6 +98,8 @@ export const TRIGGERS = {
 /** Triggers that stand in the place of the usual one where the cause is known more closely. */
 export const CLOSER_TRIGGERS = [
   "pause:overtaken",
+  "pause:all-reached",
+  "pause:node-resumed",
   "retry:backoff",
   "retry:exhausted",
   "timeout:start",

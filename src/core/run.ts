@@ -1,5 +1,5 @@
 import type { AggregationPolicy } from "./policies/aggregation.ts";
-import type { RunStatus } from "./status.ts";
+import type { RunStatus, TaskStatus } from "./status.ts";
 
 /** What was asked of a run and is not yet done. */
 export type RunWish = "stop" | "cancel" | "pause";
@@ -13,6 +13,8 @@ export interface RunSnapshot {
   /** Rises by one with every change. */
   readonly version: number;
   readonly requestedAction: RunWish | null;
+  /** Who paused it: nothing of it begins until it is resumed. `null`: it is not held. */
+  readonly pausedBy: string | null;
   readonly aggregation: AggregationPolicy;
   readonly priority: number;
   readonly nodeCount: number;
@@ -24,4 +26,20 @@ export interface RunSnapshot {
 /** Has the run ended? */
 export function isRunTerminal(status: RunStatus): boolean {
   return status === "succeeded" || status === "failed" || status === "stopped" || status === "cancelled";
+}
+
+/** A node that runs on though its run was paused. */
+export interface UnpausedNode {
+  readonly name: string;
+  readonly taskId: string;
+  readonly status: TaskStatus;
+  readonly reason: string;
+}
+
+/** What became of a run's pause. Source §3.3. */
+export interface RunPauseReport {
+  /** `paused`: nothing of it runs; `pausing`: what is listed runs on; else it was resumed, stopped or has ended meanwhile. */
+  readonly status: RunStatus;
+  /** The nodes that could not be paused. What has not begun is held nevertheless. */
+  readonly unpaused: readonly UnpausedNode[];
 }

@@ -28,7 +28,7 @@ export interface NodePlace {
   admit?(): boolean;
   /** Of an item of a map that waits for its turn: those that have theirs. */
   ahead?(): readonly Cell[];
-  /** Of an item of a map: called after each of its steps. */
+  /** Called after each of its steps. */
   stepped?(cell: Cell): void;
   /** What keeps it from the scheduler: its upstreams, or its turn among the items of a map. Changes nothing. */
   inTheWay?(): readonly ReasonFact[];
@@ -82,6 +82,8 @@ export class Cell {
   error: unknown;
   /** Its last body was given up on while it was to stop: whoever asked for that does not want another attempt. */
   lostInStop = false;
+  /** Its run has paused it, not a person: then resuming the run wakes it. */
+  pausedByRun = false;
   /** It was forced back to the start and is not begun until the body that it was taken from has ended. */
   waitsForBody = false;
   /** Writes decided and not yet stored. */

@@ -15,7 +15,7 @@ import type { Hooks } from "./hooks.ts";
 import type { Journal } from "./journal.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { LoopWatch } from "./loop-watch.ts";
-import type { PipelineDriver } from "./pipeline-driver.ts";
+import type { RunTable } from "./run-table.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { Supervisor } from "./supervisor.ts";
 import { taskScope } from "./task-scope.ts";
@@ -30,7 +30,7 @@ export interface ClosingParts {
   readonly journal: Journal;
   readonly control: Control;
   readonly hooks: Hooks;
-  readonly runs: ReadonlyMap<string, PipelineDriver>;
+  readonly runs: RunTable;
   readonly loopWatch: LoopWatch | null;
   readonly executors: ReadonlyMap<string, Executor>;
   readonly artifacts: ArtifactsRoot;
@@ -79,7 +79,7 @@ export class Closing {
     if (loopWatch !== null) await loopWatch.heard();
     const { graceMs } = patience;
     scheduler.close();
-    for (const driver of runs.values()) if (driver.run.endedAt === null && !durability) driver.halt("stop", { by: CLOSING, graceMs });
+    for (const driver of runs.driven) if (driver.run.endedAt === null && !durability) driver.halt("stop", { by: CLOSING, graceMs });
     const ending = this.#open().filter((cell) => holdsSlot(cell.snapshot) || !durability);
     // With one that ends others may: the items of a map.
     for (const cell of ending)
@@ -127,6 +127,7 @@ export class Closing {
       cell.fail(problem);
       lifecycle.forget(cell);
     }
-    for (const driver of runs.values()) driver.dismiss(problem);
+    for (const driver of runs.driven) driver.dismiss(problem);
+    runs.clear();
   }
 }

@@ -38,6 +38,9 @@ export class Control {
     if ((verb === "retry" || verb === "reset") && snapshot.abandonedBy !== null && verbCell(snapshot, verb).effect === "moves") {
       return { allowed: false, reason: new CarrierAbandoned(snapshot.taskId, verb).message };
     }
+    if (verb === "start" && snapshot.status === "blocked" && snapshot.pipelineRunId !== null) {
+      return { allowed: true, reason: "already blocked: it begins when its upstreams have ended as it needs" };
+    }
     return canVerb(snapshot, verb);
   }
 
@@ -68,6 +71,8 @@ export class Control {
   /** `pause`: true once it is paused, false when no checkpoint was reached in time and it runs on. */
   async pause(cell: Cell, { by, pauseTimeoutMs = DEFAULTS.pauseTimeoutMs }: VerbOptions): Promise<boolean> {
     refuseSelf(cell, "pause");
+    // What a person asks to be paused is theirs, be it paused already.
+    cell.pausedByRun = false;
     if (this.#moves(cell, "pause")) {
       if (cell.attempt !== null && !cell.attempt.supportsPause) throw refusal(cell, "pause", INLINE_PAUSE);
       this.#apply(cell, { type: "pause", ...by });

@@ -37,9 +37,11 @@ import { Lifecycle } from "./lifecycle.ts";
 import { LoopWatch } from "./loop-watch.ts";
 import type { LoopWatchOptions } from "./loop-watch.ts";
 import { mapDefinition } from "./map-definition.ts";
-import { PipelineDriver, runEvent } from "./pipeline-driver.ts";
+import type { PipelineDriver } from "./pipeline-driver.ts";
 import { plannedRun } from "./run-plan.ts";
 import type { RunPlan } from "./run-plan.ts";
+import { runEvent } from "./run-record.ts";
+import { RunTable } from "./run-table.ts";
 import { randomBytes } from "./random-source.ts";
 import { Scheduler } from "./scheduler.ts";
 import { watchStrays } from "./strays.ts";
@@ -93,7 +95,7 @@ export class Engine {
   readonly #lifecycle: Lifecycle;
   readonly #scheduler: Scheduler;
   readonly #supervisor: Supervisor;
-  readonly #runs = new Map<string, PipelineDriver>();
+  readonly #runs: RunTable;
   readonly #lending: Lending;
   #concurrency: ResolvedConcurrencyPolicy;
   readonly #closing: Closing;
@@ -132,6 +134,8 @@ export class Engine {
     this.#lifecycle = new Lifecycle({ store, journal: this.#journal, scheduler: this.#scheduler, clock, logger, publish, hooks: this.#hooks, stepped });
     this.control = new Control(this.#lifecycle);
     this.awaiting = new Awaiting({ clock, store, lifecycle: this.#lifecycle, lending: this.#lending, stored: async (taskId) => await this.get(taskId) });
+    const parts = { journal: this.#journal, lifecycle: this.#lifecycle, control: this.control, scheduler: this.#scheduler };
+    this.#runs = new RunTable({ ...parts, clock, store, owner: this.#owner, refuseWhenClosed: () => this.refuseWhenClosed() });
     this.#loopWatch = options.loopWatch === null ? null : new LoopWatch({ ...options.loopWatch, onStall: (report) => this.#supervisor.stalled(report) });
     this.#supervisor = new Supervisor({
       clock,
@@ -179,8 +183,7 @@ export class Engine {
     const now = this.clock.now();
     const pending = plannedRun(plan, createId(randomBytes), now);
     const run: RunSnapshot = { ...pending, status: "running", version: 1, startedAt: now };
-    const parts = { clock: this.clock, journal: this.#journal, lifecycle: this.#lifecycle, control: this.control, owner: this.#owner };
-    const driver = new PipelineDriver({ ...parts, forget: (ended) => this.#runs.delete(ended.run.runId) }, plan, run);
+    const driver = this.#runs.create(plan, run);
     const creations = plan.nodes.map((node, index) => {
       const cell = makeCell({
         definition: node.map === undefined ? node.definition : mapDefinition(node.definition),
@@ -195,11 +198,11 @@ export class Engine {
       return creationOf(cell, plan.graph.upstream[index]?.length === 0 ? null : "block", now);
     });
     const events = [runEvent(pending, run, { at: now, by: { trigger: "user:start" } })];
-    this.#runs.set(run.runId, driver);
+    this.#runs.drive(driver);
     try {
       await storeCells(this.#lifecycle, driver.cells, (stored) => this.#journal.createRun({ run, params: plan.params, creations, events }, stored));
     } catch (error) {
-      this.#runs.delete(run.runId);
+      this.#runs.drop(driver);
       throw error;
     }
     if (!this.#closing.begun) driver.begin();
@@ -208,6 +211,11 @@ export class Engine {
 
   run(runId: string): PipelineDriver | undefined {
     return this.#runs.get(runId);
+  }
+
+  /** The run, be it that it has ended; throws where it is not in memory. */
+  async findRun(runId: string): Promise<PipelineDriver> {
+    return await this.#read(async () => await this.#runs.load(runId));
   }
 
   cell(taskId: string): Cell | undefined {
@@ -228,7 +236,7 @@ export class Engine {
     const revived = this.#lifecycle.get(taskId);
     if (revived !== undefined) return revived;
     if (row === undefined) throw unknownTask(taskId);
-    const node = row.pipelineRunId === null ? undefined : this.#runs.get(row.pipelineRunId)?.cell(taskId);
+    const node = row.pipelineRunId === null ? undefined : this.#runs.find(row.pipelineRunId)?.cell(taskId);
     const kept = node ?? this.#supervisor.orphaned(taskId);
     if (kept !== undefined) {
       // That an abandoned body has ended after all is noted on the row alone.

@@ -1,4 +1,4 @@
-import { ConfigurationError, InternalError, InvalidTransition, TaskCancelled } from "../core/errors.ts";
+import { ConfigurationError, InternalError, TaskCancelled } from "../core/errors.ts";
 import type { By } from "../core/lifecycle-events.ts";
 import { itemName } from "../core/map-rules.ts";
 import type { ExecutionHandle, LaunchRequest, Settlement, StopRequest } from "../core/ports/executor.ts";
@@ -19,6 +19,7 @@ import { settlementOf } from "./map-end.ts";
 import { MapItem } from "./map-item.ts";
 import type { ItemOwner } from "./map-item.ts";
 import { OpenItems } from "./open-items.ts";
+import { itemRefusal, renewItem } from "./renew-item.ts";
 import type { MapPlan, NodePlan } from "./run-plan.ts";
 import { creationOf, makeCell } from "./task-maker.ts";
 
@@ -81,6 +82,8 @@ export class MapGroup implements ItemCarrier, ItemOwner {
   #isFresh = true;
   /** It was begun again for an item that a person revived: the others stay as they are. */
   #isForOne = false;
+  /** Its next round runs items again also while an abandoned body of them still runs. */
+  #isForced = false;
   readonly #pause: ItemPause;
 
   constructor(parts: MapParts, node: MapNode) {
@@ -106,6 +109,11 @@ export class MapGroup implements ItemCarrier, ItemOwner {
   /** Its list of items was worked out anew. */
   renew(): void {
     this.#isFresh = true;
+  }
+
+  /** The run is retried by force: its items are, too, when they run again. */
+  forceItems(): void {
+    this.#isForced = true;
   }
 
   launch(request: LaunchRequest): ExecutionHandle {
@@ -154,9 +162,9 @@ export class MapGroup implements ItemCarrier, ItemOwner {
     const { status, abandonedBy } = cell.snapshot;
     if (!isTerminal(status)) {
       if (holdsSlot(cell.snapshot) && status !== "stopping") return () => this.#count(item);
-      throw refusal(item.cell, verb, `the map it belongs to is ${status}`);
+      throw itemRefusal(item.cell, verb, `the map it belongs to is ${status}`);
     }
-    if (abandonedBy !== null) throw refusal(item.cell, verb, "the map it belongs to was forced away, and its items are still ending");
+    if (abandonedBy !== null) throw itemRefusal(item.cell, verb, "the map it belongs to was forced away, and its items are still ending");
     const tellRun = cell.place?.reopen(cell, verb);
     return () => {
       this.#count(item);
@@ -197,6 +205,7 @@ export class MapGroup implements ItemCarrier, ItemOwner {
       this.#haltItems("cancel", 0, { ...BY_MAP, reason: "its map could not be expanded" });
     }
     this.#isForOne = false;
+    this.#isForced = false;
     round.isReady = true;
     if (this.#isRunnable(round) && this.#node.cell.snapshot.status === "running") this.#gate.open();
     this.#tellProgress(round);
@@ -271,26 +280,8 @@ export class MapGroup implements ItemCarrier, ItemOwner {
     this.#open -= 1;
   }
 
-  /** The map was reset, or what is above it ran again: the item runs again with what stands in its place now. */
   #renewItem(item: MapItem, value: unknown): void {
-    const { cell } = item;
-    const { lifecycle } = this.#parts;
-    if (!isTerminal(cell.snapshot.status)) throw refusal(cell, "rerun", "it has not ended since the map was forced away from it");
-    lifecycle.hold(cell);
-    const args = [value];
-    // What it saved belongs to what stood there before.
-    cell.save(undefined);
-    const refused = lifecycle.applyAll(
-      cell,
-      [
-        { type: "rerun", ...BY_MAP },
-        { type: "enqueue", ...BY_MAP },
-      ],
-      { args },
-    );
-    if (refused !== null) throw refused;
-    cell.args = args;
-    cell.error = undefined;
+    renewItem(this.#parts.lifecycle, item.cell, { value, by: BY_MAP, force: this.#isForced });
     this.#count(item);
   }
 
@@ -302,7 +293,7 @@ export class MapGroup implements ItemCarrier, ItemOwner {
       if (round.stop !== null) return;
       if (!REVIVABLE.has(item.cell.snapshot.status)) continue;
       lifecycle.hold(item.cell);
-      if (lifecycle.apply(item.cell, { type: "retry", ...BY_MAP }) === null) this.#count(item);
+      if (lifecycle.apply(item.cell, { type: "retry", ...BY_MAP, force: this.#isForced }) === null) this.#count(item);
       else lifecycle.forget(item.cell);
     }
   }
@@ -392,8 +383,4 @@ export class MapGroup implements ItemCarrier, ItemOwner {
     if (endedBy !== null) this.#parts.lifecycle.must(cell, { type: endedBy.verb, ...BY_MAP, reason: endedBy.reason });
     return settlement;
   }
-}
-
-function refusal({ taskId, snapshot }: Cell, requested: string, hint: string): InvalidTransition {
-  return new InvalidTransition({ taskId, current: snapshot.status, requested, allowed: [], hint });
 }

@@ -1,7 +1,6 @@
 import { describeValue } from "../core/describe-value.ts";
 import { ConfigurationError, InvalidTransition, OutcomeMissing } from "../core/errors.ts";
 import type { CancelTrigger } from "../core/aggregation.ts";
-import type { PipelineRunStatusChanged } from "../core/events.ts";
 import { createFailure } from "../core/failure.ts";
 import type { Failure } from "../core/failure.ts";
 import { at } from "../core/graph-at.ts";
@@ -14,19 +13,27 @@ import type { RunState } from "../core/graph-run-state.ts";
 import { effectiveOutcome, isOutcome, judgeJoin } from "../core/join.ts";
 import type { By, CloserTrigger } from "../core/lifecycle-events.ts";
 import type { Clock } from "../core/ports/clock.ts";
-import type { RunSnapshot } from "../core/run.ts";
+import type { TaskStore } from "../core/ports/store.ts";
+import type { RunPauseReport, RunSnapshot } from "../core/run.ts";
 import { isRunTerminal } from "../core/run.ts";
-import type { RunStatus } from "../core/status.ts";
+import { canRunVerb } from "../core/run-verbs.ts";
+import type { RunVerb } from "../core/run-verbs.ts";
 import { failureOf } from "../core/thrown.ts";
 import { isTerminal } from "../core/transitions.ts";
 import { unreachable } from "../core/unreachable.ts";
+import type { VerbAnswer } from "../core/verbs.ts";
 import type { Cell, NodePlace } from "./cell.ts";
-import type { Control } from "./control.ts";
+import type { Control, VerbOptions } from "./control.ts";
 import type { Journal } from "./journal.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import { MapGroup } from "./map-group.ts";
 import { checkedArgs, checkedCondition, nodeName } from "./node-functions.ts";
+import { RunPause } from "./run-pause.ts";
 import type { RunPlan } from "./run-plan.ts";
+import { RunRecord } from "./run-record.ts";
+import { RunRetry } from "./run-retry.ts";
+import type { RetryRequest } from "./run-retry.ts";
+import type { Scheduler } from "./scheduler.ts";
 import { upstreamWaits } from "./upstream-waits.ts";
 
 /** What a driver works with. */
@@ -35,7 +42,11 @@ export interface DriverParts {
   readonly journal: Journal;
   readonly lifecycle: Lifecycle;
   readonly control: Control;
+  readonly store: TaskStore;
+  readonly scheduler: Scheduler;
   readonly owner: string;
+  /** It has ended and is to be driven again. */
+  readonly takeUp: (driver: PipelineDriver) => void;
   /** The run has ended and that is stored. */
   readonly forget: (driver: PipelineDriver) => void;
 }
@@ -46,43 +57,58 @@ type Decision =
   | { readonly type: "skip" }
   | { readonly type: "fail"; readonly error: unknown };
 
-/** Told of each snapshot of the run once it is stored. */
-interface RunWatcher {
-  stored(run: RunSnapshot): void;
-  failed(problem: Error): void;
-}
-
 /**
  * Drives one run: feeds the pure graph rules with the ends of its nodes and carries out what they answer.
  * Never recursive: a chain of 20,000 false conditions is a queue. Source §3.3, §5.2.
  */
 export class PipelineDriver {
   readonly plan: RunPlan;
-  /** As decided. */
-  run: RunSnapshot;
-  /** As stored. */
-  storedRun: RunSnapshot;
   readonly #parts: DriverParts;
   readonly #state: RunState;
   readonly #cells: Cell[] = [];
   readonly #byId = new Map<string, Cell>();
   /** By node; a map has one from the start. */
   readonly #maps = new Map<number, MapGroup>();
-  readonly #watchers = new Set<RunWatcher>();
+  readonly #record: RunRecord;
+  readonly #pause: RunPause;
+  readonly #retry: RunRetry;
   readonly #ends: { readonly node: number; readonly cell: Cell }[] = [];
   #working = false;
-  #dismissed: Error | null = null;
 
   constructor(parts: DriverParts, plan: RunPlan, run: RunSnapshot) {
     this.#parts = parts;
     this.plan = plan;
-    this.run = run;
-    this.storedRun = run;
     this.#state = createRunState(plan.graph, { aggregation: plan.aggregation });
+    this.#record = new RunRecord({ ...parts, over: () => parts.forget(this) }, run);
+    this.#pause = new RunPause({ ...parts, record: this.#record });
+    this.#retry = new RunRetry({
+      ...parts,
+      record: this.#record,
+      plan,
+      state: this.#state,
+      cells: this.#cells,
+      maps: this.#maps,
+      takeUp: () => parts.takeUp(this),
+    });
+  }
+
+  /** The run as decided. */
+  get run(): RunSnapshot {
+    return this.#record.run;
+  }
+
+  /** The run as stored. */
+  get storedRun(): RunSnapshot {
+    return this.#record.storedRun;
   }
 
   get cells(): readonly Cell[] {
     return this.#cells;
+  }
+
+  /** Its nodes and the items of its maps. */
+  get taskCount(): number {
+    return this.#byId.size;
   }
 
   /** Those of its nodes that are maps, by number. */
@@ -99,6 +125,7 @@ export class PipelineDriver {
       start: (cell, by) => this.#start(node, cell, by),
       args: () => this.#args(node),
       inTheWay: () => upstreamWaits(this.plan.graph, this.#cells, node),
+      stepped: (cell) => this.#stepped(cell),
     };
   }
 
@@ -127,42 +154,41 @@ export class PipelineDriver {
 
   /** Resolves with the run as stored once it has ended; rejects when aborted, or when its end cannot be stored. */
   async ended(signal?: AbortSignal): Promise<RunSnapshot> {
-    if (isRunTerminal(this.storedRun.status)) return this.storedRun;
-    if (this.#dismissed !== null) throw this.#dismissed;
-    const { promise, resolve, reject } = Promise.withResolvers<RunSnapshot>();
-    const watcher: RunWatcher = {
-      stored: (run) => {
-        if (isRunTerminal(run.status)) resolve(run);
-      },
-      failed: reject,
-    };
-    const onAbort = (): void => reject(signal?.reason);
-    signal?.addEventListener("abort", onAbort, { once: true });
-    this.#watchers.add(watcher);
-    try {
-      return await promise;
-    } finally {
-      this.#watchers.delete(watcher);
-      signal?.removeEventListener("abort", onAbort);
-    }
+    return await this.#record.ended(signal);
   }
 
   /** `stop` and `cancel` of the whole run: every node that has not ended is told. */
   halt(verb: "stop" | "cancel", options: { readonly by: By; readonly graceMs?: number }): void {
-    if (isRunTerminal(this.run.status)) {
-      const same = this.run.status === (verb === "stop" ? "stopped" : "cancelled");
-      if (same) return;
-      throw new InvalidTransition({ taskId: this.run.runId, current: this.run.status, requested: verb, allowed: [] });
-    }
+    // Asked again, a shorter grace tightens the deadline.
+    if (!this.#record.moves(verb) && isRunTerminal(this.run.status)) return;
     const open = closeRun(this.#state);
-    if (this.run.status !== "stopping") this.#step("stopping", { requestedAction: verb }, { trigger: `user:${verb}`, ...options.by });
+    if (this.run.status !== "stopping") this.#record.step("stopping", { requestedAction: verb, pausedBy: null }, { trigger: `user:${verb}`, ...options.by });
     this.#haltNodes(open, verb, options);
+    this.#pause.drop();
+  }
+
+  /** Holds what has not begun and pauses what runs; resolves when each has answered. */
+  async pause(options: VerbOptions): Promise<RunPauseReport> {
+    return await this.#pause.pause(options);
+  }
+
+  async resume(options: VerbOptions): Promise<RunSnapshot> {
+    return await this.#pause.resume(options);
+  }
+
+  async can(verb: RunVerb): Promise<VerbAnswer> {
+    return verb === "retry" ? await this.#retry.can() : canRunVerb(this.run.status, verb);
+  }
+
+  /** Runs again what failed, was lost, cancelled or stopped, or everything from a node on. */
+  async retry(request: RetryRequest): Promise<RunSnapshot> {
+    this.#perform(await this.#retry.begin(request));
+    return await this.#record.written();
   }
 
   /** It is driven here no longer, though it has not ended: whoever waits hears why. */
   dismiss(problem: Error): void {
-    this.#dismissed = problem;
-    for (const watcher of this.#watchers) watcher.failed(problem);
+    this.#record.dismiss(problem);
   }
 
   #haltNodes(nodes: readonly number[], verb: "stop" | "cancel", options: { readonly by: By; readonly graceMs?: number }): void {
@@ -170,6 +196,12 @@ export class PipelineDriver {
       const cell = at(this.#cells, node);
       if (!isTerminal(cell.snapshot.status)) this.#parts.control.haltNow(cell, verb, options);
     }
+  }
+
+  #stepped(cell: Cell): void {
+    this.#pause.stepped(cell);
+    // What follows from an end is decided first.
+    if (!this.#working && !isTerminal(cell.snapshot.status)) this.#pause.settle();
   }
 
   #nodeEnded(node: number, cell: Cell): void {
@@ -195,6 +227,7 @@ export class PipelineDriver {
       for (const action of advance(this.#state, { node: end.node, outcome: effectiveOutcome(status, skippedBy !== null) }).actions) this.#carryOut(action);
     }
     this.#working = false;
+    this.#pause.settle();
   }
 
   #carryOut(action: Action): void {
@@ -206,10 +239,12 @@ export class PipelineDriver {
         this.#end(action);
         return;
       case "cancelRest":
+        this.#pause.end({ trigger: action.trigger, reason: action.reason });
         this.#haltNodes(action.nodes, "cancel", { by: { trigger: action.trigger, actor: "system", reason: action.reason } });
         return;
       case "verdict":
-        this.#step(action.status, { requestedAction: null, endedAt: this.#parts.clock.now() }, { trigger: "pipeline:verdict" });
+        this.#record.step(action.status, { requestedAction: null, pausedBy: null, endedAt: this.#parts.clock.now() }, { trigger: "pipeline:verdict" });
+        this.#pause.drop();
         return;
       default:
         unreachable(action);
@@ -349,41 +384,4 @@ export class PipelineDriver {
       takeNode(this.#state, node);
     };
   }
-
-  #step(to: RunStatus, patch: Partial<RunSnapshot>, by: By): void {
-    const before = this.run;
-    const at = this.#parts.clock.now();
-    this.run = { ...before, ...patch, status: to, version: before.version + 1 };
-    const run = this.run;
-    this.#parts.journal.changeRun({ snapshot: run, expectVersion: before.version, events: [runEvent(before, run, { at, by })] }, (problem) =>
-      this.#stored(run, problem),
-    );
-  }
-
-  #stored(run: RunSnapshot, problem: Error | null): void {
-    if (problem === null) this.storedRun = run;
-    for (const watcher of this.#watchers) {
-      if (problem === null) watcher.stored(run);
-      else watcher.failed(problem);
-    }
-    if (isRunTerminal(run.status)) this.#parts.forget(this);
-  }
-}
-
-/** The event of a run's step. */
-export function runEvent(before: RunSnapshot, after: RunSnapshot, { at, by }: { readonly at: number; readonly by: By }): PipelineRunStatusChanged {
-  return {
-    type: "PipelineRunStatusChanged",
-    eventId: `${after.runId}:${after.version}`,
-    at,
-    taskId: null,
-    pipelineRunId: after.runId,
-    name: after.name,
-    from: before.status,
-    to: after.status,
-    trigger: by.trigger ?? "pipeline:step",
-    actor: by.actor ?? "system",
-    reason: by.reason ?? null,
-    version: after.version,
-  };
 }

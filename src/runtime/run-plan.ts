@@ -49,6 +49,7 @@ export function plannedRun(plan: RunPlan, runId: string, createdAt: number): Run
     status: "pending",
     version: 0,
     requestedAction: null,
+    pausedBy: null,
     aggregation: plan.aggregation,
     priority: plan.priority,
     nodeCount: plan.nodes.length,

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createFailure } from "../../src/core/failure.ts";
 import type { TaskEvent } from "../../src/core/events.ts";
+import type { RunStatus } from "../../src/core/status.ts";
 import { LiveReporter } from "../../src/cli/output/live-reporter.ts";
 import { Output } from "../../src/cli/output/output.ts";
 import { createPaint } from "../../src/cli/output/paint.ts";
@@ -89,6 +90,37 @@ describe("the live view", () => {
     const [first = "", second = ""] = await at.lines();
     expect(first).toMatch(/^● extract {3}running {5}━━━━━━──── {3}60\/100 rows  50\/s  ETA 1 s +1.1 s$/);
     expect(second).toMatch(/^● 数据清洗  running +1.1 s$/);
+    reporter.restore();
+  });
+
+  test("says so while the whole run is paused, or on its way there", async () => {
+    const at = screen(120, 24);
+    const reporter = open(at);
+    running(reporter, ["extract"]);
+    const run = (from: RunStatus, to: RunStatus): TaskEvent => ({
+      type: "PipelineRunStatusChanged",
+      eventId: "",
+      at: START,
+      taskId: null,
+      pipelineRunId: "run",
+      name: "nightly",
+      from,
+      to,
+      trigger: "t",
+      actor: "a",
+      reason: null,
+      version: 1,
+    });
+    reporter.event(run("running", "pausing"));
+    pass(200);
+    expect((await at.lines())[1]).toMatch(/^nightly {2}pausing · 0\/1 ended · 1 running/);
+    reporter.event(step("extract", "running", "paused"));
+    reporter.event(run("pausing", "paused"));
+    pass(200);
+    expect((await at.lines())[1]).toMatch(/^nightly {2}paused · 0\/1 ended · 1 paused/);
+    reporter.event(run("paused", "running"));
+    pass(200);
+    expect((await at.lines())[1]).toMatch(/^nightly {2}0\/1 ended/);
     reporter.restore();
   });
 

@@ -20,6 +20,7 @@ function runOf(runId: string, parts: Partial<RunSnapshot> = {}): RunSnapshot {
     status: "pending",
     version: 0,
     requestedAction: null,
+    pausedBy: null,
     aggregation: allSettled(),
     priority: 0,
     nodeCount: 1,

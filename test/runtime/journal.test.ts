@@ -12,7 +12,7 @@ import { buildGraph } from "../../src/core/graph.ts";
 import { failFast } from "../../src/core/policies/aggregation.ts";
 import type { RunSnapshot } from "../../src/core/run.ts";
 import { plannedRun } from "../../src/runtime/run-plan.ts";
-import { runEvent } from "../../src/runtime/pipeline-driver.ts";
+import { runEvent } from "../../src/runtime/run-record.ts";
 import { createdEvent, eventsOf } from "../../src/runtime/audit-events.ts";
 import { Journal } from "../../src/runtime/journal.ts";
 import type { Stored } from "../../src/runtime/journal.ts";

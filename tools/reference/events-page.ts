@@ -113,6 +113,8 @@ const WHEN: Readonly<Record<LifecycleEventType, string>> = {
 
 const MORE_TRIGGERS: Readonly<Record<CancelTrigger | CloserTrigger, string>> = {
   "pause:overtaken": "it ended before the pause took hold",
+  "pause:all-reached": "nothing of the paused run is under way any more",
+  "pause:node-resumed": "a node of a paused run was resumed by itself",
   "retry:backoff": "the attempt failed, and another follows after the backoff",
   "retry:exhausted": "the attempt failed, and it was the last one",
   "timeout:start": "it was not launched in time",

@@ -121,6 +121,7 @@ const RUN: FieldTexts<RunSnapshot> = {
   status: ["RunStatus", "where it is in its life"],
   version: ["number", "rises by one with every change"],
   requestedAction: ['"stop" | "cancel" | "pause" | null', "what is wished and not reached yet"],
+  pausedBy: ["string | null", "who paused it: nothing of it begins until it is resumed"],
   aggregation: ["AggregationPolicy", "what a failed node means for it"],
   priority: ["number", "of its nodes"],
   nodeCount: ["number", "how many nodes it has"],

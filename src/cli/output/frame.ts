@@ -30,5 +30,7 @@ export function drawFrame(board: RunBoard, options: FrameOptions): readonly stri
 }
 
 function totals(board: RunBoard): string {
-  return [`${board.ended}/${board.size} ended`, tellCounts((status) => board.count(status))].filter((part) => part !== "").join(" · ");
+  const { runStatus } = board;
+  const held = runStatus === "pausing" || runStatus === "paused" || runStatus === "stopping" ? runStatus : "";
+  return [held, `${board.ended}/${board.size} ended`, tellCounts((status) => board.count(status))].filter((part) => part !== "").join(" · ");
 }

@@ -1,7 +1,7 @@
 import type { TaskEvent } from "../../core/events.ts";
 import type { Progress } from "../../core/progress.ts";
 import type { TaskSnapshot } from "../../core/snapshot.ts";
-import type { TaskStatus } from "../../core/status.ts";
+import type { RunStatus, TaskStatus } from "../../core/status.ts";
 import { isTerminal } from "../../core/transitions.ts";
 import { RateMeter } from "./rate-meter.ts";
 import { STATUS_LOOKS } from "./status-look.ts";
@@ -44,6 +44,9 @@ export class RunBoard {
   readonly #ranks: readonly Set<NodeRow>[] = Array.from({ length: RANKS }, () => new Set<NodeRow>());
   readonly #counts = new Map<TaskStatus, number>();
 
+  /** Of the whole run; `null` for a task on its own. */
+  runStatus: RunStatus | null = null;
+
   get size(): number {
     return this.#rows.size;
   }
@@ -71,7 +74,10 @@ export class RunBoard {
 
   /** Takes an event in; the row that it is about. */
   apply(event: TaskEvent): NodeRow | undefined {
-    if (event.type === "PipelineRunStatusChanged") return undefined;
+    if (event.type === "PipelineRunStatusChanged") {
+      this.runStatus = event.to;
+      return undefined;
+    }
     const row = this.#find(event.taskId) ?? this.#add(event.taskId, event.node ?? event.name, event.type === "TaskStatusChanged" ? event.from : "pending");
     if (event.type === "TaskStatusChanged") this.#step(row, event.to, event.at);
     if (event.type === "AttemptStarted") {
