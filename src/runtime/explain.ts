@@ -70,6 +70,8 @@ function awaitFacts(ids: readonly string[]): readonly ReasonFact[] {
 function waitFacts(snapshot: TaskSnapshot, cell: Cell | undefined, parts: ExplainParts): readonly ReasonFact[] {
   const waiting = parts.scheduler.waitOf(snapshot.taskId);
   if (cell?.waitsForBody === true) return [{ kind: "abandoned_body" }];
+  // An item of a map backs off outside the scheduler.
+  if (waiting === null && snapshot.status === "retry_wait") return [timeFact(snapshot)];
   if (waiting === null) return orTurn(cell?.place?.inTheWay?.() ?? []);
   const held = waiting.holds.flatMap((key) => holdFact(key, parts.holds));
   if (waiting.delayed) return [timeFact(snapshot), ...held];

@@ -1,4 +1,4 @@
-import { ConfigurationError, InternalError, TaskCancelled } from "../core/errors.ts";
+import { InternalError, TaskCancelled } from "../core/errors.ts";
 import type { By } from "../core/lifecycle-events.ts";
 import { itemName } from "../core/map-rules.ts";
 import type { ExecutionHandle, LaunchRequest, Settlement, StopRequest } from "../core/ports/executor.ts";
@@ -21,7 +21,7 @@ import type { ItemOwner } from "./map-item.ts";
 import { OpenItems } from "./open-items.ts";
 import { itemRefusal, renewItem } from "./renew-item.ts";
 import type { MapPlan, NodePlan } from "./run-plan.ts";
-import { creationOf, makeCell } from "./task-maker.ts";
+import { creationOf, makeCell, notMade } from "./task-maker.ts";
 
 /** What a map works with. */
 export interface MapParts {
@@ -47,6 +47,7 @@ export interface MapNode {
 
 /** So many items are made before the loop may turn. */
 const CHUNK = 500;
+const BACKOFF_ENDED = { type: "backoffElapsed" } as const;
 const BY_MAP: By = { trigger: "pipeline:map", actor: "system" };
 
 /** One time that the map goes through its items. */
@@ -89,7 +90,12 @@ export class MapGroup implements ItemCarrier, ItemOwner {
   constructor(parts: MapParts, node: MapNode) {
     this.#parts = parts;
     this.#node = node;
-    this.#gate = new ItemGate(node.map.maxParallel, (cell) => parts.lifecycle.queue(cell));
+    const { clock, lifecycle } = parts;
+    this.#gate = new ItemGate(node.map.maxParallel, {
+      clock,
+      pass: (cell) => lifecycle.queue(cell),
+      backoffEnded: (cell) => lifecycle.must(cell, BACKOFF_ENDED),
+    });
     this.#pause = new ItemPause(parts.control, () => this.#allPaused());
   }
 
@@ -135,7 +141,14 @@ export class MapGroup implements ItemCarrier, ItemOwner {
     };
   }
 
-  async close(): Promise<void> {}
+  async close(): Promise<void> {
+    this.dismiss();
+  }
+
+  /** It is driven here no longer: no timer is left. */
+  dismiss(): void {
+    for (const item of this.#items) item.dismiss();
+  }
 
   /** The node has ended. Where that came before it was launched, an item that it was begun for is left. */
   nodeEnded(): void {
@@ -265,7 +278,7 @@ export class MapGroup implements ItemCarrier, ItemOwner {
     const problem = await promise;
     if (problem !== null) {
       this.#unmake(item);
-      throw new ConfigurationError(`item ${index} of the map "${plan.name}" could not be stored: ${problem.message}`, { cause: problem });
+      throw notMade(`item ${index} of the map "${plan.name}"`, problem);
     }
     cell.stored ??= creation.snapshot;
     // Something may have ended it already.

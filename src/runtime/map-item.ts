@@ -1,5 +1,6 @@
 import type { ReasonFact } from "../core/explanation.ts";
 import type { By } from "../core/lifecycle-events.ts";
+import type { Timer } from "../core/ports/clock.ts";
 import { holdsSlot } from "../core/snapshot-rules.ts";
 import { isTerminal } from "../core/transitions.ts";
 import type { Cell, NodePlace } from "./cell.ts";
@@ -27,6 +28,8 @@ export class MapItem implements NodePlace, GatePlace {
   isWaiting = false;
   /** False: it could not be stored, and is none. */
   isMade = true;
+  /** Of its backoff, where it gives its turn away meanwhile. */
+  #backoff: Timer | null = null;
   readonly #owner: ItemOwner;
   readonly #make: (item: MapItem) => Cell;
   #cell: Cell | null = null;
@@ -80,8 +83,19 @@ export class MapItem implements NodePlace, GatePlace {
     return this.isWaiting ? this.#owner.itemsInside() : [];
   }
 
+  /** Its turn is another's until its backoff has ended. */
+  backOff(timer: Timer): void {
+    this.#backoff = timer;
+  }
+
+  /** Nobody drives it any more. */
+  dismiss(): void {
+    this.#backoff?.cancel();
+  }
+
   stepped(cell: Cell): void {
     const { status } = cell.snapshot;
+    if (status !== "retry_wait") this.#backoff?.cancel();
     if (isTerminal(status) || status === "pending" || (status === "paused" && !holdsSlot(cell.snapshot))) this.#owner.itemLeft(this);
   }
 }

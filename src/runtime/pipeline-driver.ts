@@ -189,6 +189,7 @@ export class PipelineDriver {
   /** It is driven here no longer, though it has not ended: whoever waits hears why. */
   dismiss(problem: Error): void {
     this.#record.dismiss(problem);
+    for (const group of this.#maps.values()) group.dismiss();
   }
 
   #haltNodes(nodes: readonly number[], verb: "stop" | "cancel", options: { readonly by: By; readonly graceMs?: number }): void {

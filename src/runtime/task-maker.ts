@@ -1,3 +1,4 @@
+import { ConfigurationError } from "../core/errors.ts";
 import { createId } from "../core/ids.ts";
 import type { TaskCreation } from "../core/ports/store.ts";
 import { createSnapshot } from "../core/snapshot.ts";
@@ -70,4 +71,9 @@ export async function storeCells(lifecycle: Lifecycle, cells: readonly Cell[], w
     }
   });
   await promise;
+}
+
+/** Why a task could not be made: which it is, where what it was given is to blame. */
+export function notMade(task: string, problem: Error): Error {
+  return problem instanceof ConfigurationError ? new ConfigurationError(`${task} could not be stored: ${problem.message}`, { cause: problem }) : problem;
 }

@@ -160,6 +160,76 @@ describe("maxParallel of a map", () => {
   });
 });
 
+describe("an item that backs off", () => {
+  const flaky = task({ name: "flaky", retry: { maxAttempts: 2, backoff: constant({ delay: "1h", jitter: "none" }) } }, async (ctx, value: number) => {
+    if (value < 2 && ctx.attempt === 1) throw new Error("not yet");
+    await ctx.checkpoint();
+    return value;
+  });
+
+  it("lets the others go meanwhile, and waits for its turn when its time has come", async () => {
+    const peak = { now: 0, most: 0 };
+    const counted = task({ name: "counted", retry: { maxAttempts: 2, backoff: constant({ delay: "1s", jitter: "none" }) } }, async (ctx, value: number) => {
+      peak.now += 1;
+      peak.most = Math.max(peak.most, peak.now);
+      await new Promise<void>((resolve) => void stage.clock.setTimer(700, resolve));
+      peak.now -= 1;
+      if (value < 3 && ctx.attempt === 1) throw new Error("not yet");
+      return value;
+    });
+    const pipeline = fanOut(counted);
+    const stage = await openStage({ pipelines: [pipeline] });
+    await using _ = stage;
+    const run = await stage.controller.startRun(pipeline, [9, 2]);
+    await stage.clock.advance("1m");
+    expect(await snapshotOf(stage, run, "each")).toMatchObject({ status: "succeeded", outcome: [0, 1, 2, 3, 4, 5, 6, 7, 8] });
+    expect(peak).toEqual({ now: 0, most: 2 });
+  });
+
+  it("says until when, and is told what is asked of it as any task", async () => {
+    const pipeline = fanOut(flaky, allSettled());
+    await using stage = await openStage({ pipelines: [pipeline] });
+    const { controller, clock } = stage;
+    const run = await controller.startRun(pipeline, [4, 1]);
+    await clock.advance(1);
+    expect(itemStatuses(run, "each")).toEqual(["retry_wait", "retry_wait", "succeeded", "succeeded"]);
+    const [first = "", second = ""] = itemIds(run, "each");
+    expect(await controller.explain(first)).toMatchObject({ reasons: [{ kind: "backoff" }] });
+    await controller.retry(first);
+    await clock.advance(1);
+    expect(itemStatuses(run, "each")).toEqual(["succeeded", "retry_wait", "succeeded", "succeeded"]);
+    await controller.pause(second);
+    await clock.advance("2h");
+    expect(itemStatuses(run, "each")[1]).toBe("paused");
+    await controller.resume(second);
+    await clock.advance(1);
+    expect(await run.snapshot()).toMatchObject({ status: "succeeded" });
+  });
+
+  it("is held back with its map when its time comes while that is paused", async () => {
+    const pipeline = fanOut(flaky, allSettled());
+    await using stage = await openStage({ pipelines: [pipeline] });
+    const { controller, clock } = stage;
+    const run = await controller.startRun(pipeline, [2, 1]);
+    await clock.advance(1);
+    expect(await controller.pause(byName(run, "each"))).toBe(true);
+    await clock.advance("2h");
+    expect(itemStatuses(run, "each")).toEqual(["queued", "queued"]);
+    await controller.resume(byName(run, "each"));
+    await clock.advance(1);
+    expect(await run.snapshot()).toMatchObject({ status: "succeeded" });
+  });
+
+  it("leaves no timer where the controller closes", async () => {
+    const pipeline = fanOut(flaky, allSettled());
+    await using stage = await openStage({ pipelines: [pipeline] });
+    const run = await stage.controller.startRun(pipeline, [2, 1]);
+    await stage.clock.advance(1);
+    // What is left is looked for when the stage is closed.
+    expect(itemStatuses(run, "each")).toEqual(["retry_wait", "retry_wait"]);
+  });
+});
+
 describe("a failed item", () => {
   it("fails its map and cancels the rest where the run fails fast", async () => {
     const mixed = task({ name: "mixed" }, async (ctx, value: number) => {

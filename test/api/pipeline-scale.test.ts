@@ -103,6 +103,47 @@ describe(`${NODES} nodes`, () => {
     expect(firstFailure?.affected).toHaveLength(NODES - 1);
   });
 
+  it("as the items of a map all run, once each, never too many at once, and their results stand in order", async () => {
+    const { count, expectEachOnce, peak } = watched();
+    const item = task({ name: "item" }, async (ctx, index: number) => await count.run(ctx, `item-${index}`, index));
+    const fanOut = definePipeline("fan-out", {}, (p) => {
+      const each = p.map(item, { items: Array.from({ length: NODES }, (_, index) => index), maxParallel: MAX_PARALLEL });
+      p.add(
+        task({ name: "below" }, (_ctx, values: readonly number[]) => values.every((value, index) => value === index + 1)),
+        {
+          deps: [each],
+          args: (up) => [up(each)],
+        },
+      );
+    });
+    await using controller = await Controller.open({ pipelines: [fanOut], concurrency: { maxParallel: 2 * MAX_PARALLEL } });
+    const run = await controller.startRun(fanOut);
+    expect(await run.wait({ timeout: LIMIT })).toMatchObject({ status: "succeeded" });
+    expectEachOnce();
+    expect(peak.most).toBe(MAX_PARALLEL);
+    expect(run.summary().maps).toMatchObject([{ total: NODES, counts: { succeeded: NODES } }]);
+    expect(await controller.get(run.graph().at(-1)?.taskId ?? "")).toMatchObject({ outcome: true });
+  });
+
+  it("as the items of a map end on a stop, and the loop turns while they are made", async () => {
+    const holds = task({ name: "holds" }, async (ctx, _index: number) => {
+      await new Promise<void>((resolve) => ctx.signal.addEventListener("abort", () => resolve()));
+      await ctx.checkpoint();
+    });
+    const wide = definePipeline("wide", {}, (p) => void p.map(holds, { items: Array.from({ length: NODES }, (_, index) => index) }));
+    await using controller = await Controller.open({ pipelines: [wide], concurrency: { maxParallel: MAX_PARALLEL } });
+    const run = await controller.startRun(wide);
+    let turns = 0;
+    while (run.items("holds").length < NODES) {
+      turns += 1;
+      await new Promise<void>((resolve) => void setImmediate(resolve));
+    }
+    expect(turns).toBeGreaterThan(NODES / 1_000);
+    await controller.wait(run.items("holds")[0]?.taskId ?? "", { for: "running", timeout: LIMIT });
+    expect(await run.stop({ grace: LIMIT })).toMatchObject({ status: "stopped" });
+    expect(run.summary().maps).toMatchObject([{ status: "stopped", counts: { stopped: NODES } }]);
+  });
+
   it("side by side end on a stop", async () => {
     const holds = task({ name: "holds" }, async (ctx) => {
       await new Promise<void>((resolve) => ctx.signal.addEventListener("abort", () => resolve()));
