@@ -35,8 +35,8 @@ export type ReasonFact =
   /** `attempt`: the number of the one that failed. */
   | { readonly kind: "backoff"; readonly until: number; readonly attempt: number; readonly failure: string | null }
   | { readonly kind: "hold"; readonly hold: Hold }
-  /** Its whole run is paused. */
-  | { readonly kind: "run_hold"; readonly runId: string }
+  /** Its whole run is paused, by whom. */
+  | { readonly kind: "run_hold"; readonly runId: string; readonly by: string | null }
   /** All slots are taken: `held` of `limit`, and `queued` tasks wait for one. */
   | { readonly kind: "global_limit"; readonly limit: number; readonly held: number; readonly queued: number }
   | ({ readonly kind: "semaphore"; readonly tag: string } & UsedUp)

@@ -303,7 +303,8 @@ export class Engine {
   async explain(taskId: string): Promise<Explanation> {
     const cell = this.#lifecycle.get(taskId);
     const snapshot = cell?.snapshot ?? (await this.get(taskId));
-    return explain(snapshot, cell, { scheduler: this.#scheduler, holds: this.holds, lending: this.#lending, now: this.clock.now() });
+    const pausedBy = (runId: string): string | null => this.run(runId)?.run.pausedBy ?? null;
+    return explain(snapshot, cell, { scheduler: this.#scheduler, holds: this.holds, lending: this.#lending, pausedBy, now: this.clock.now() });
   }
 
   /** What is not in order: a store that does not write, bodies that were given up on. */

@@ -14,6 +14,8 @@ export interface ExplainParts {
   readonly scheduler: Scheduler;
   readonly holds: Holds;
   readonly lending: Lending;
+  /** Who has paused that run. */
+  readonly pausedBy: (runId: string) => string | null;
   /** Epoch milliseconds. */
   readonly now: number;
 }
@@ -73,7 +75,7 @@ function waitFacts(snapshot: TaskSnapshot, cell: Cell | undefined, parts: Explai
   // An item of a map backs off outside the scheduler.
   if (waiting === null && snapshot.status === "retry_wait") return [timeFact(snapshot)];
   if (waiting === null) return orTurn(cell?.place?.inTheWay?.() ?? []);
-  const held = waiting.holds.flatMap((key) => holdFact(key, parts.holds));
+  const held = waiting.holds.flatMap((key) => holdFact(key, parts));
   if (waiting.delayed) return [timeFact(snapshot), ...held];
   const facts = [...held, ...waiting.limits.map((limit) => limitFact(limit, parts.scheduler.queuedCount))];
   return orTurn(facts);
@@ -88,8 +90,8 @@ function timeFact({ status, availableAt, attempt, failure }: TaskSnapshot): Reas
   return status === "retry_wait" ? { kind: "backoff", until, attempt, failure: failure?.message ?? null } : { kind: "delay", until };
 }
 
-function holdFact(key: HoldKey, holds: Holds): readonly ReasonFact[] {
-  if (key.kind === "run") return [{ kind: "run_hold", runId: key.runId }];
+function holdFact(key: HoldKey, { holds, pausedBy }: ExplainParts): readonly ReasonFact[] {
+  if (key.kind === "run") return [{ kind: "run_hold", runId: key.runId, by: pausedBy(key.runId) }];
   const hold = holds.get(key);
   return hold === undefined ? [] : [{ kind: "hold", hold }];
 }

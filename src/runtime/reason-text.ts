@@ -20,7 +20,7 @@ export function reasonText(fact: ReasonFact, now: number): string {
     case "hold":
       return holdText(fact.hold);
     case "run_hold":
-      return "its run is paused: nothing of it is started until the run is resumed";
+      return `its run was paused${fact.by === null ? "" : ` by ${fact.by}`}: nothing of it is started until the run is resumed`;
     case "global_limit":
       return `all slots are taken, ${fact.held} of ${fact.limit} (maxParallel), and ${fact.queued} ${fact.queued === 1 ? "task waits" : "tasks wait"} for one`;
     case "semaphore":

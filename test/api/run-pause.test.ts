@@ -58,7 +58,7 @@ describe("run.pause", () => {
     expect(await settled(stage, paused)).toEqual({ status: "paused", unpaused: [] });
     expect(await run.snapshot()).toMatchObject({ status: "paused", requestedAction: null, pausedBy: "ada", endedAt: null });
     expect(statuses(run)).toEqual({ listens: "paused", tick: "blocked" });
-    expect(await runSteps(stage, run)).toEqual([
+    expect(await runSteps(run)).toEqual([
       "pending → running (user:start) by system",
       "running → pausing (user:pause) by ada",
       "pausing → paused (pause:all-reached) by system",
@@ -112,12 +112,14 @@ describe("run.pause", () => {
     expect(await run.pause({ actor: "ada" })).toEqual({ status: "paused", unpaused: [] });
     puppet.last.returns();
     await stage.clock.advance("1h");
+    const { reasons } = await stage.controller.explain(idOf(run, "counts"));
+    expect(reasons).toMatchObject([{ kind: "run_hold", runId: run.id, by: "ada", text: expect.stringContaining("its run was paused by ada") }]);
     expect(calls).toBe(0);
     expect(statuses(run)).toEqual({ counts: "queued", second: "blocked" });
     await run.resume({ actor: "bob" });
     expect(await run.wait({ timeout: "1s" })).toMatchObject({ status: "succeeded", pausedBy: null });
     expect(calls).toBe(2);
-    expect(await runSteps(stage, run)).toEqual([
+    expect(await runSteps(run)).toEqual([
       "pending → running (user:start) by system",
       "running → paused (user:pause) by ada",
       "paused → running (user:resume) by bob",
@@ -167,7 +169,7 @@ describe("run.pause", () => {
     const paused = run.pause();
     puppet.last.returns(7);
     expect(await settled(stage, paused)).toEqual({ status: "succeeded", unpaused: [] });
-    expect(await runSteps(stage, run)).toEqual([
+    expect(await runSteps(run)).toEqual([
       "pending → running (user:start) by system",
       "running → pausing (user:pause) by user",
       "pausing → succeeded (pipeline:verdict) by system",
@@ -303,7 +305,7 @@ describe("pauses that meet other verbs", () => {
     expect(statuses(run)["deaf"]).toBe("pausing");
     puppet.last.returns();
     expect(await settled(stage, third)).toMatchObject({ status: "paused", unpaused: [] });
-    expect((await runSteps(stage, run)).slice(1)).toEqual(["running → pausing (user:pause) by user", "pausing → paused (pause:all-reached) by system"]);
+    expect((await runSteps(run)).slice(1)).toEqual(["running → pausing (user:pause) by user", "pausing → paused (pause:all-reached) by system"]);
   });
 
   it("pause, resume, pause in one go: the last counts", async () => {
@@ -351,7 +353,7 @@ describe("pauses that meet other verbs", () => {
     await expect(run.resume()).rejects.toMatchObject({ code: "INVALID_TRANSITION", current: "stopping" });
     expect(await settled(stage, halted)).toMatchObject({ status: ended, pausedBy: null, requestedAction: null });
     expect(statuses(run)).toEqual({ listens: ended, tick: ended });
-    expect((await runSteps(stage, run)).slice(2)).toEqual([
+    expect((await runSteps(run)).slice(2)).toEqual([
       "pausing → paused (pause:all-reached) by system",
       `paused → stopping (user:${verb}) by user`,
       `stopping → ${ended} (pipeline:verdict) by system`,
@@ -375,7 +377,7 @@ describe("pauses that meet other verbs", () => {
     puppet.last.throws(new Error("no"));
     await stage.clock.advance(20);
     expect(statuses(run)).toEqual({ listens: "cancelled", deaf: "failed", waits: "cancelled", "below-listens": "cancelled", "below-deaf": "cancelled" });
-    expect((await runSteps(stage, run)).slice(1)).toEqual([
+    expect((await runSteps(run)).slice(1)).toEqual([
       "running → pausing (user:pause) by user",
       "pausing → running (pipeline:fail-fast) by system",
       "running → failed (pipeline:verdict) by system",

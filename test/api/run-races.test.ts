@@ -32,7 +32,7 @@ describe("the stop of a run while its nodes finish", () => {
     expect(await stopped).toMatchObject({ status: "stopped" });
     const last = await Promise.all(run.graph().map(async ({ taskId }) => (await stage.controller.history(taskId)).at(-1)?.to));
     expect(last).toEqual(run.graph().map(({ status }) => status));
-    expect((await runSteps(stage, run)).filter((step) => step.includes("verdict"))).toHaveLength(1);
+    expect((await runSteps(run)).filter((step) => step.includes("verdict"))).toHaveLength(1);
     expect(stage.clock.pendingTimers).toBe(0);
   });
 

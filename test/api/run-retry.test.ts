@@ -81,7 +81,7 @@ describe("run.retry of a run that has failed", () => {
     middle.isBroken = false;
     await run.retry(ADA);
     await run.wait({ timeout: "1s" });
-    expect(await runSteps(stage, run)).toEqual([
+    expect(await runSteps(run)).toEqual([
       "pending → running (user:start) by system",
       "running → failed (pipeline:verdict) by system",
       "failed → running (user:retry) by ada",

@@ -1,7 +1,6 @@
 import { task } from "../../src/index.ts";
 import type { PipelineRunStatusChanged, RunHandle, TaskContext, TaskStatus } from "../../src/index.ts";
 import type { Puppet } from "../runtime/support/puppet.ts";
-import type { Stage } from "./stage.ts";
 
 /** Gives one. */
 export const tick = task({ name: "tick" }, () => 1);
@@ -21,7 +20,7 @@ export const idOf = (run: RunHandle, name: string): string => {
 export const statuses = (run: RunHandle): Readonly<Record<string, TaskStatus>> => Object.fromEntries(run.graph().map(({ name, status }) => [name, status]));
 
 /** What the run has gone through: `from → to (trigger) by actor`. */
-export async function runSteps({ controller }: Stage, run: RunHandle): Promise<readonly string[]> {
+export async function runSteps(run: RunHandle): Promise<readonly string[]> {
   const steps: string[] = [];
   const stop = new AbortController();
   const { version } = await run.snapshot();
@@ -30,6 +29,5 @@ export async function runSteps({ controller }: Stage, run: RunHandle): Promise<r
     steps.push(`${from} → ${to} (${trigger}) by ${actor}`);
     if (at === version) break;
   }
-  void controller;
   return steps;
 }

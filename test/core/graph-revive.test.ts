@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { InternalError } from "../../src/core/errors.ts";
 import { advance, beginRun } from "../../src/core/graph-advance.ts";
-import { reopenNode, returnNode, reviveNodes, revivableNodes, takeNode } from "../../src/core/graph-revive.ts";
+import { busyBelow, nodesToRevive, reopenNode, returnNode, reviveNodes, revivableNodes, takeNode } from "../../src/core/graph-revive.ts";
 import { closeRun, countsOf, createRunState, isClosing, standingOf } from "../../src/core/graph-run-state.ts";
 import type { RunState, Standing } from "../../src/core/graph-run-state.ts";
 import { buildGraph } from "../../src/core/graph.ts";
@@ -102,6 +102,20 @@ describe("reviveNodes", () => {
 
   it("refuses a node the graph does not have", () => {
     expect(() => reviveNodes(ended([node("a")], ["failed"]), [3])).toThrow(InternalError);
+  });
+});
+
+describe("nodesToRevive and busyBelow", () => {
+  const nodes = [node("a"), node("b", ["a"], { join: "all_done" }), node("c", ["b"]), node("d"), node("e", ["a"], { join: "all_done" })];
+
+  it("tell which nodes would be taken back, and which have begun below them; nothing is changed", () => {
+    const state = ended(nodes, ["failed", "released", "waiting", "failed", "succeeded"], allSettled());
+    expect(nodesToRevive(state, [0])).toEqual([0, 4]);
+    expect(busyBelow(state, [0])).toEqual([1]);
+    expect(nodesToRevive(state, [3])).toEqual([3]);
+    expect(busyBelow(state, [3])).toEqual([]);
+    expect(nodesToRevive(state, revivableNodes(state))).toEqual([0, 3, 4]);
+    expect(standingOf(state, 0)).toBe("failed");
   });
 });
 
