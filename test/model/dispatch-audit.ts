@@ -72,8 +72,8 @@ export class DispatchAudit {
   #queue({ taskId, from, at, trigger }: TaskStatusChanged): void {
     // Its time had come already, and that is since when it waits.
     if (from === "retry_wait" && trigger === "retry:backoff-elapsed") return;
-    // Paused while it backed off, it keeps its instant.
-    const dueMs = from === "paused" ? (this.#retryAt.get(taskId) ?? 0) : 0;
+    // Resumed after a pause in its backoff, it keeps its instant.
+    const dueMs = from === "paused" && trigger === "user:resume" ? (this.#retryAt.get(taskId) ?? 0) : 0;
     this.#arrivals += 1;
     this.#waiting.set(taskId, { sinceMs: Math.max(at, dueMs), arrival: this.#arrivals, wasDelayed: dueMs > at });
   }
