@@ -1,4 +1,4 @@
-import type { RunHandle, RunSnapshot, TaskSnapshot, TaskStatus } from "../../src/index.ts";
+import type { RunHandle, RunSnapshot, TaskCreated, TaskSnapshot, TaskStatus } from "../../src/index.ts";
 import { foretell, verdictOver } from "./dag-plan.ts";
 import type { Foretold, NodeScript } from "./dag-plan.ts";
 import type { DagWorld, Plan } from "./dag-world.ts";
@@ -13,6 +13,7 @@ export class DagAudit {
   readonly #world: DagWorld;
   readonly #runs: readonly RunAudit[];
   readonly #dispatches: DispatchAudit;
+  readonly #claims = new Map<string, Claim>();
   #read = 0;
 
   constructor(world: DagWorld, limits: Limits) {
@@ -25,13 +26,7 @@ export class DagAudit {
         policy,
       );
     });
-    const claims = new Map<string, Claim>();
-    for (const [number, handle] of world.runs.entries()) {
-      const { scripts, priority } = planOf(world, number);
-      const tagsOf = new Map(scripts.map(({ name, tags }) => [name, tags]));
-      for (const { taskId, name } of handle.graph()) claims.set(taskId, { priority, tags: tagsOf.get(name) ?? [] });
-    }
-    this.#dispatches = new DispatchAudit(limits, (taskId) => claims.get(taskId) ?? { priority: 0, tags: [] });
+    this.#dispatches = new DispatchAudit(limits, (taskId) => this.#claims.get(taskId) ?? { priority: 0, tags: [] });
   }
 
   /** Nothing moves any more until time goes on: what was to be done is done. */
@@ -40,11 +35,20 @@ export class DagAudit {
     for (; this.#read < events.length; this.#read += 1) {
       const event = events[this.#read];
       if (event === undefined) continue;
+      if (event.type === "TaskCreated") this.#claims.set(event.taskId, this.#claimOf(event));
       this.#dispatches.read(event);
       for (const run of this.#runs) run.read(event);
     }
     for (const run of this.#runs) this.wrong.push(...run.owed());
     this.wrong.push(...this.#dispatches.idleAt(clock.now()).map((taskId) => `task ${taskId} waits though it could begin`));
+  }
+
+  #claimOf({ node, pipelineRunId }: TaskCreated): Claim {
+    const number = this.#world.runs.findIndex(({ id }) => id === pipelineRunId);
+    const { scripts, priority } = planOf(this.#world, number);
+    const script = scripts.find(({ name }) => name === node?.split("[")[0]);
+    const isItem = node?.includes("[") === true;
+    return { priority, tags: script?.tags ?? [], isExempt: script?.map !== null && !isItem, isGated: isItem };
   }
 
   /** What is wrong with runs that have had all the time they need, and that somebody may have interfered with. */
@@ -71,15 +75,21 @@ interface Watched {
   readonly plan: Plan;
   readonly handle: RunHandle;
   readonly run: RunSnapshot;
+  readonly number: number;
   readonly nodes: readonly TaskSnapshot[];
+  /** Of its maps. */
+  readonly items: readonly TaskSnapshot[];
 }
 
 async function look(world: DagWorld): Promise<readonly Watched[]> {
   return await Promise.all(
     world.runs.map(async (handle, number): Promise<Watched> => {
       const plan = planOf(world, number);
-      const nodes = await Promise.all(handle.graph().map(async ({ taskId }) => await world.controller.get(taskId)));
-      return { plan, handle, run: await handle.snapshot(), nodes };
+      const ids = handle.graph().map(({ taskId }) => taskId);
+      const rowsOf = async (taskIds: readonly string[]) => await Promise.all(taskIds.map(async (taskId) => await world.controller.get(taskId)));
+      const known = new Set(ids);
+      const others = world.tasksOf(handle).filter((taskId) => !known.has(taskId));
+      return { plan, handle, number, run: await handle.snapshot(), nodes: await rowsOf(ids), items: await rowsOf(others) };
     }),
   );
 }
@@ -87,47 +97,70 @@ async function look(world: DagWorld): Promise<readonly Watched[]> {
 /** What the record says, step by step, and the sums. */
 async function auditTraces(world: DagWorld, watched: readonly Watched[]): Promise<readonly string[]> {
   const wrong: string[] = [];
-  for (const { plan, handle, run, nodes } of watched) {
+  for (const { plan, handle, run, nodes, items } of watched) {
     if (run.endedAt === null) wrong.push(`run ${run.name} stands still: it is ${run.status}, its nodes ${nodes.map(({ status }) => status).join(", ")}`);
-    for (const node of nodes) wrong.push(...brokenStory(node, await world.controller.history(node.taskId)));
+    for (const node of [...nodes, ...items]) wrong.push(...brokenStory(node, await world.controller.history(node.taskId)));
+    const open = items.filter(({ endedAt }) => endedAt === null);
+    if (run.endedAt !== null && open.length > 0) wrong.push(`run ${run.name} has ended, and ${open.length} items have not`);
     // The handle of a run that has ended does not hear of a node that is skipped afterwards.
     if (nodes.some(({ skippedBy, endedAt }) => skippedBy !== null && (endedAt ?? 0) >= (run.endedAt ?? 0))) continue;
     const statuses = nodes.map(({ status }) => status);
-    wrong.push(...auditCounts(handle, statuses), ...(await auditStats(world, handle, statuses)), ...auditChain(handle, plan.scripts, nodes));
+    wrong.push(
+      ...auditCounts(handle, statuses),
+      ...(await auditStats(world, handle, [...statuses, ...items.map(({ status }) => status)])),
+      ...auditChain(handle, plan.scripts, nodes),
+    );
   }
   return wrong;
 }
 
-function auditEnds(world: DagWorld, { plan: { scripts, policy }, run, nodes }: Watched): readonly string[] {
+function auditEnds(world: DagWorld, { plan: { scripts, policy }, number, run, nodes }: Watched): readonly string[] {
   const told = foretell(scripts);
+  const maps = new Set(scripts.flatMap(({ name, map }) => (map === null ? [] : [name])));
   const toldStatuses = [...told.values()].map(({ status }) => status);
   // Where a quorum is out of reach, what had failed by then is a matter of time.
   const isCertain = policy.kind !== "quorum" || toldStatuses.filter((status) => status === "succeeded").length >= policy.count;
   const verdict = verdictOver(toldStatuses, policy);
   const wrong = isCertain && run.status !== verdict ? [`run ${run.name} ended ${run.status} instead of ${verdict}`] : [];
-  return [...wrong, ...nodes.flatMap((node) => auditNode(world, node, { foretold: told.get(node.node ?? ""), canBeCut: policy.kind !== "allSettled" }))];
+  return [
+    ...wrong,
+    ...nodes.flatMap((node) =>
+      auditNode(node, {
+        ran: world.bodiesOf(number, node.node ?? ""),
+        isMap: maps.has(node.node ?? ""),
+        foretold: told.get(node.node ?? ""),
+        canBeCut: policy.kind !== "allSettled",
+      }),
+    ),
+  ];
 }
 
 interface Expectation {
+  /** So many bodies were called. */
+  readonly ran: number;
+  readonly isMap: boolean;
   readonly foretold: Foretold | undefined;
   /** The policy may have cancelled it before its time. */
   readonly canBeCut: boolean;
 }
 
-function auditNode(world: DagWorld, node: TaskSnapshot, { foretold, canBeCut }: Expectation): readonly string[] {
+function auditNode(node: TaskSnapshot, { ran, isMap, foretold, canBeCut }: Expectation): readonly string[] {
   if (foretold === undefined) return [`node ${node.node} was not planned`];
   const { status, bodies, value, failure } = foretold;
-  const ran = world.bodiesOf(node.taskId);
   if (canBeCut && node.status === "cancelled" && node.failure?.kind !== "dependency_failed") {
     return ran <= Math.max(bodies, 0) ? [] : [`${node.node} was cancelled after ${ran} bodies, of ${bodies}`];
   }
+  // Cut short, a map ends by the items that had failed until then.
+  if (canBeCut && isMap && node.status === "failed" && status === "failed")
+    return ran <= bodies ? [] : [`${node.node} failed after ${ran} bodies, of ${bodies}`];
   const wrong: string[] = [];
   const is = (what: string, found: unknown, expected: unknown): void => {
     if (found !== expected) wrong.push(`${node.node}: ${what} is ${String(found)} instead of ${String(expected)}`);
   };
   is("its status", node.status, status);
   is("the number of its bodies", ran, bodies);
-  is("its value", node.outcome, value);
+  const outcome: unknown = Array.isArray(node.outcome) ? node.outcome.map((each) => (typeof each === "number" ? each : 0)) : node.outcome;
+  is("its value", JSON.stringify(outcome), JSON.stringify(value));
   is("the kind of its failure", node.failure?.kind ?? null, failure);
   return wrong;
 }

@@ -31,7 +31,7 @@ export class People {
     for (let wishes = 1 + Math.floor(this.#random() * 3); wishes > 0; wishes -= 1) {
       const run = pick(this.#world.runs, this.#random);
       if (this.#random() < 0.03) this.#askRun(run);
-      else if (run.summary().status === "running") this.#askNode(pick(run.graph(), this.#random).taskId, pick(NODE_VERBS, this.#random));
+      else if (run.summary().status === "running") this.#askNode(pick(this.#world.tasksOf(run), this.#random), pick(NODE_VERBS, this.#random));
     }
     await this.#world.clock.advance(pick([0, 1, 5, 20, 50], this.#random));
   }
@@ -41,7 +41,8 @@ export class People {
     for (let round = 0; round < 20; round += 1) {
       await this.#world.clock.advance("1m");
       for (const run of this.#world.runs) {
-        for (const { taskId, status } of run.graph()) {
+        for (const taskId of this.#world.tasksOf(run)) {
+          const { status } = await this.#world.controller.get(taskId);
           if (status === "paused") this.#askNode(taskId, "resume");
           if (status === "pending") this.#askNode(taskId, "start");
         }

@@ -19,7 +19,21 @@ export interface NodeScript extends NodeSpec {
   readonly ms: number;
   readonly tags: readonly string[];
   readonly executor: "async" | "inline";
+  /** `null`: a task. */
+  readonly map: MapScript | null;
 }
+
+/** What a map is made of; each item is scripted as its node is. */
+export interface MapScript {
+  readonly items: number;
+  /** These fail for good. */
+  readonly bad: readonly number[];
+  readonly maxParallel: number | null;
+  readonly failedItems: "fail" | "keep";
+}
+
+/** What a node gives to those below: a map the values of its items, 0 for one that has none. */
+export type Value = number | readonly number[] | undefined;
 
 export type Policy = { readonly kind: "failFast" | "allSettled" } | { readonly kind: "quorum"; readonly count: number };
 
@@ -28,7 +42,7 @@ export interface Foretold {
   readonly status: "succeeded" | "failed" | "skipped" | "cancelled";
   /** How often its body is called. */
   readonly bodies: number;
-  readonly value: number | undefined;
+  readonly value: Value;
   /** The kind of its failure, `null` where it has none. */
   readonly failure: string | null;
 }
@@ -48,7 +62,6 @@ export function randomScripts({ shape, count, badness }: PlanOptions, random: ()
     const failsAt = pick(["throws", "throws", "outlasts"] as const, random);
     return {
       ...spec,
-      kind: "task",
       failures: isBad ? pick([1, 1, 2, 3], random) : 0,
       fails: failsAt,
       maxAttempts: pick([1, 2, 3, 3], random),
@@ -59,13 +72,25 @@ export function randomScripts({ shape, count, badness }: PlanOptions, random: ()
       tags: TAGS.filter(() => chance(0.25)),
       // Nothing outlasts a timeout that nobody else can look at.
       executor: failsAt === "throws" && chance(0.15) ? "inline" : "async",
+      map: spec.kind === "map" ? randomMap(badness, random) : null,
     };
   });
+}
+
+function randomMap(badness: number, random: () => number): MapScript {
+  const items = pick([0, 1, 2, 5, 12], random);
+  const bad = Array.from({ length: items }, (_, index) => index).filter(() => random() < 0.1 * badness);
+  return { items, bad, maxParallel: pick([null, null, 1, 3], random), failedItems: pick(["fail", "keep"] as const, random) };
 }
 
 /** What is read of the upstreams: with `any_succeeded` it depends on who was first, so nothing is. */
 export function reads(script: NodeScript): boolean {
   return script.join !== "any_succeeded";
+}
+
+/** What values add up to. */
+export function sumOf(values: readonly Value[]): number {
+  return values.flat().reduce<number>((sum, value) => sum + (value ?? 0), 0);
 }
 
 /** The value of a node whose upstreams' values add up to that. */
@@ -105,13 +130,28 @@ function endOf(script: NodeScript, ups: readonly Foretold[]): Foretold {
     const status = unmet === "condition_false" || script.onUpstreamFailure === "skip" ? "skipped" : "cancelled";
     return { status, bodies: 0, value: undefined, failure: unmet };
   }
-  const sum = reads(script) ? ups.reduce((total, { value }) => total + (value ?? 0), 0) : 0;
+  const sum = reads(script) ? sumOf(ups.map(({ value }) => value)) : 0;
   if (script.condition === "throws") return { status: "failed", bodies: 0, value: undefined, failure: "exception" };
   if (script.condition === "false" || (script.condition === "odd" && sum % 2 === 0 && reads(script)))
     return { status: "skipped", bodies: 0, value: undefined, failure: "condition_false" };
   if (script.argsThrow) return { status: "failed", bodies: 0, value: undefined, failure: "exception" };
+  if (script.map !== null) return mapEnd(script, script.map, sum);
   if (script.failures < script.maxAttempts) return { status: "succeeded", bodies: script.failures + 1, value: valueOf(sum), failure: null };
-  return { status: "failed", bodies: script.maxAttempts, value: undefined, failure: script.fails === "throws" ? "exception" : "timeout_attempt" };
+  return { status: "failed", bodies: script.maxAttempts, value: undefined, failure: failureOf(script) };
+}
+
+function mapEnd(script: NodeScript, { items, bad, failedItems }: MapScript, sum: number): Foretold {
+  const { failures, maxAttempts } = script;
+  const indices = Array.from({ length: items }, (_, index) => index);
+  const isBad = (index: number): boolean => failures >= maxAttempts || bad.includes(index);
+  const bodies = indices.reduce((total, index) => total + (isBad(index) ? maxAttempts : failures + 1), 0);
+  const value = indices.map((index) => (isBad(index) ? 0 : valueOf(sum + index)));
+  const isFailed = failedItems === "fail" && indices.some(isBad);
+  return isFailed ? { status: "failed", bodies, value: undefined, failure: failureOf(script) } : { status: "succeeded", bodies, value, failure: null };
+}
+
+function failureOf({ fails }: NodeScript): string {
+  return fails === "throws" ? "exception" : "timeout_attempt";
 }
 
 function whyNot({ join, deps }: NodeScript, ups: readonly Foretold[]): "condition_false" | "dependency_failed" | null {

@@ -1,8 +1,8 @@
 import { allSettled, constant, Controller, definePipeline, failFast, quorum, task } from "../../src/index.ts";
-import type { AggregationPolicy, PipelineBuilder, PipelineNode, RunHandle, Task, TaskContext, TaskEvent } from "../../src/index.ts";
+import type { AggregationPolicy, Failure, Join, PipelineBuilder, PipelineNode, RunHandle, Task, TaskContext, TaskEvent } from "../../src/index.ts";
 import { FakeClock } from "../../src/testing/index.ts";
-import { reads, TAGS, valueOf } from "./dag-plan.ts";
-import type { NodeScript, Policy } from "./dag-plan.ts";
+import { reads, sumOf, TAGS, valueOf } from "./dag-plan.ts";
+import type { NodeScript, Policy, Value } from "./dag-plan.ts";
 import type { Limits } from "./dispatch-audit.ts";
 
 /** Beyond what any body takes by itself. */
@@ -22,11 +22,24 @@ interface Act {
   readonly scripts: ReadonlyMap<string, NodeScript>;
   /** The nodes whose bodies returned. */
   readonly returned: Set<string>;
+  /** How many items of each map have not returned yet. */
+  readonly itemsLeft: Map<string, number>;
 }
 
-type Up = (node: PipelineNode<string, number>) => number | undefined;
+type Node = PipelineNode<string, number | readonly (number | Failure)[]>;
 
-type Body = Task<string, [plan: number, node: string, sum: number], number>;
+type Up = (node: Node) => number | readonly (number | Failure)[] | undefined;
+
+/** What a body is called with. */
+interface Call {
+  readonly plan: number;
+  readonly node: string;
+  readonly sum: number;
+  /** Which item of a map; `null`: it is none. */
+  readonly item: number | null;
+}
+
+type Body = Task<string, [call: Call], number>;
 
 /** Random pipelines through a controller: every body looks around itself and writes down what it should not see. */
 export class DagWorld {
@@ -44,7 +57,9 @@ export class DagWorld {
   readonly #bodyCounts = new Map<string, number>();
   /** Each attempt that was begun; its token tells it from one of the same number before a reset. */
   readonly #begun = new Set<string>();
-  readonly #live = new Set<NodeScript>();
+  readonly #live = new Map<string, NodeScript>();
+  /** Every task of each run that was made, items of maps included. */
+  readonly #made = new Map<string, string[]>();
   readonly #bodies = new Map<string, Body>();
   #controller: Controller | null = null;
   #listening: Promise<void> = Promise.resolve();
@@ -52,7 +67,12 @@ export class DagWorld {
   constructor(limits: Limits, plans: readonly Plan[]) {
     this.#limits = limits;
     this.plans = plans;
-    this.#acts = plans.map((plan) => ({ plan, scripts: new Map(plan.scripts.map((script) => [script.name, script])), returned: new Set() }));
+    this.#acts = plans.map((plan) => ({
+      plan,
+      scripts: new Map(plan.scripts.map((script) => [script.name, script])),
+      returned: new Set(),
+      itemsLeft: new Map(),
+    }));
   }
 
   get controller(): Controller {
@@ -74,9 +94,14 @@ export class DagWorld {
     }
   }
 
-  /** How often a body of that task was called. */
-  bodiesOf(taskId: string): number {
-    return this.#bodyCounts.get(taskId) ?? 0;
+  /** How often a body of that node was called, of all its items. */
+  bodiesOf(plan: number, node: string): number {
+    return this.#bodyCounts.get(`${plan}/${node}`) ?? 0;
+  }
+
+  /** Every task of the run, items of maps included. */
+  tasksOf(run: RunHandle): readonly string[] {
+    return this.#made.get(run.id) ?? run.graph().map(({ taskId }) => taskId);
   }
 
   async close(): Promise<void> {
@@ -89,11 +114,17 @@ export class DagWorld {
   }
 
   async #listen(controller: Controller): Promise<void> {
-    for await (const event of controller.events({ limit: 1_000_000 })) this.events.push(event);
+    for await (const event of controller.events({ limit: 1_000_000 })) {
+      this.events.push(event);
+      if (event.type !== "TaskCreated" || event.pipelineRunId === null) continue;
+      const made = this.#made.get(event.pipelineRunId) ?? [];
+      this.#made.set(event.pipelineRunId, made);
+      made.push(event.taskId);
+    }
   }
 
   #build(p: PipelineBuilder, number: number, { scripts }: Act): void {
-    const made = new Map<string, PipelineNode<string, number>>();
+    const made = new Map<string, Node>();
     // A node can only be added once those above it are: they stand in any order.
     const waiting = [...scripts.keys()];
     for (let name = waiting.at(-1); name !== undefined; name = waiting.at(-1)) {
@@ -105,66 +136,105 @@ export class DagWorld {
     }
   }
 
-  #add(p: PipelineBuilder, number: number, script: NodeScript, made: ReadonlyMap<string, PipelineNode<string, number>>): PipelineNode<string, number> {
+  #add(p: PipelineBuilder, number: number, script: NodeScript, made: ReadonlyMap<string, Node>): Node {
     const deps = script.deps.flatMap((dep) => made.get(dep) ?? []);
-    const sumOf = (up: Up): number => (reads(script) ? deps.reduce((sum, dep) => sum + (up(dep) ?? 0), 0) : 0);
+    const sumUp = (up: Up): number => (reads(script) ? sumOf(deps.map((dep) => valueIn(up(dep)))) : 0);
     const { name, join, onUpstreamFailure, maxAttempts } = script;
     const retry = { maxAttempts, backoff: constant({ delay: BACKOFF_MS, jitter: "none" as const }) };
     const timeout = script.fails === "outlasts" ? { attempt: ATTEMPT_TIMEOUT_MS } : {};
-    const args = (up: Up): readonly [number, string, number] => {
+    const options = { name, deps, join, onUpstreamFailure, retry, timeout };
+    const when = (up: Up): boolean => script.condition === "none" || isTrue(script, sumUp(up));
+    const condition = script.condition === "none" ? {} : { when };
+    const callsOf = (up: Up, items: readonly (number | null)[]): readonly Call[] => {
       if (script.argsThrow) throw new Error("no arguments");
-      return [number, name, sumOf(up)];
+      return items.map((item) => ({ plan: number, node: name, sum: sumUp(up) + (item ?? 0), item }));
     };
-    const options = { name, deps, join, onUpstreamFailure, retry, timeout, args };
     const body = this.#bodyOf(script);
-    return script.condition === "none" ? p.add(body, options) : p.add(body, { ...options, when: (up: Up) => isTrue(script, sumOf(up)) });
+    if (script.map === null) {
+      const args = (up: Up): readonly [Call] => [callsOf(up, [null])[0] ?? { plan: number, node: name, sum: 0, item: null }];
+      return p.add<string, [call: Call], number, readonly Node[], Join, string>(body, { ...options, ...condition, args });
+    }
+    const { items: count, maxParallel, failedItems } = script.map;
+    const items = (up: Up): readonly Call[] => callsOf(up, [...Array(count).keys()]);
+    const limit = maxParallel === null ? {} : { maxParallel };
+    return p.map<string, [call: Call], number, readonly Node[], Join, string, "fail" | "keep">(body, {
+      ...options,
+      ...condition,
+      ...limit,
+      items,
+      failedItems,
+    });
   }
 
   #bodyOf({ tags, executor }: NodeScript): Body {
     const name = [executor, ...tags].join("-");
     const found = this.#bodies.get(name);
     if (found !== undefined) return found;
-    const body = task({ name, tags, executor }, async (ctx, plan: number, node: string, sum: number) => await this.#act(ctx, plan, node, sum));
+    const body = task({ name, tags, executor }, async (ctx, call: Call) => await this.#act(ctx, call));
     this.#bodies.set(name, body);
     return body;
   }
 
-  async #act(ctx: TaskContext, plan: number, node: string, sum: number): Promise<number> {
+  async #act(ctx: TaskContext, call: Call): Promise<number> {
+    const { plan, node, item, sum } = call;
     const act = this.#acts[plan];
     const script = act?.scripts.get(node);
     if (act === undefined || script === undefined) throw new Error(`no node ${node}`);
-    this.#begin(ctx, act, script);
+    const place = `${plan}/${node}[${item}]`;
+    this.#begin(ctx, { act, script, place, node: `${plan}/${node}` });
     try {
       await this.#pace(ctx, script);
-      if (ctx.attempt <= script.failures) await this.#fail(ctx, script);
-      act.returned.add(node);
+      const isBad = item !== null && script.map?.bad.includes(item) === true;
+      if (ctx.attempt <= script.failures || isBad) await this.#fail(ctx, script);
+      this.#return(act, script);
       return valueOf(sum);
     } finally {
-      this.#live.delete(script);
+      this.#live.delete(place);
     }
   }
 
-  #begin(ctx: TaskContext, act: Act, script: NodeScript): void {
+  /** A map has returned with the last of its items. */
+  #return({ returned, itemsLeft }: Act, { name, map }: NodeScript): void {
+    const left = (itemsLeft.get(name) ?? map?.items ?? 1) - 1;
+    itemsLeft.set(name, left);
+    if (left <= 0) returned.add(name);
+  }
+
+  #begin(
+    ctx: TaskContext,
+    { act, script, place, node }: { readonly act: Act; readonly script: NodeScript; readonly place: string; readonly node: string },
+  ): void {
     const key = `${ctx.taskId}:${ctx.attempt}:${ctx.fencingToken}`;
-    if (this.#begun.has(key)) this.wrong.push(`attempt ${ctx.attempt} of ${script.name} was begun twice`);
+    if (this.#begun.has(key)) this.wrong.push(`attempt ${ctx.attempt} of ${place} was begun twice`);
     this.#begun.add(key);
-    this.#bodyCounts.set(ctx.taskId, this.bodiesOf(ctx.taskId) + 1);
-    if (this.#live.has(script)) this.wrong.push(`${script.name} was begun while it ran`);
-    this.#live.add(script);
-    // Bodies that were given up on have lost their slot, and keep their tags.
-    const count = this.#live.size - this.controller.orphans.length;
-    this.peak = Math.max(this.peak, count);
-    if (count > this.#limits.maxParallel) this.wrong.push(`${count} bodies run at once`);
-    for (const tag of TAGS) {
-      const tagged = [...this.#live].filter(({ tags }) => tags.includes(tag)).length;
-      if (tagged > (this.#limits.tags[tag] ?? Infinity)) this.wrong.push(`${tagged} bodies tagged "${tag}" run at once`);
-    }
+    this.#bodyCounts.set(node, (this.#bodyCounts.get(node) ?? 0) + 1);
+    if (this.#live.has(place)) this.wrong.push(`${place} was begun while it ran`);
+    this.#live.set(place, script);
+    this.#measure(script);
     if (!this.isMeddledWith) this.#lookUp(act, script);
   }
 
+  #measure(script: NodeScript): void {
+    // Bodies that were given up on have lost their slot, and keep their tags.
+    const left = this.controller.orphans.length;
+    const count = this.#live.size - left;
+    this.peak = Math.max(this.peak, count);
+    if (count > this.#limits.maxParallel) this.wrong.push(`${count} bodies run at once`);
+    const live = [...this.#live.values()];
+    for (const tag of TAGS) {
+      const tagged = live.filter(({ tags }) => tags.includes(tag)).length;
+      if (tagged > (this.#limits.tags[tag] ?? Infinity)) this.wrong.push(`${tagged} bodies tagged "${tag}" run at once`);
+    }
+    const items = live.filter((each) => each === script).length;
+    if (items - left > (script.map?.maxParallel ?? Infinity)) this.wrong.push(`${items} items of ${script.name} run at once`);
+  }
+
   /** It begins only after those it needs have returned. */
-  #lookUp({ returned }: Act, { name, join, deps }: NodeScript): void {
-    const back = deps.filter((dep) => returned.has(dep)).length;
+  #lookUp({ returned, scripts }: Act, { name, join, deps }: NodeScript): void {
+    const isEmpty = (dep: string): boolean => (scripts.get(dep)?.map?.items ?? 1) === 0;
+    // A map that keeps failures may succeed though none of its items has returned.
+    const isKept = (dep: string): boolean => scripts.get(dep)?.map?.failedItems === "keep";
+    const back = deps.filter((dep) => returned.has(dep) || isEmpty(dep) || isKept(dep)).length;
     if (join === "all_succeeded" && back < deps.length) this.wrong.push(`${name} began when ${back} of its ${deps.length} upstreams had returned`);
     if (join === "any_succeeded" && back === 0 && deps.length > 0) this.wrong.push(`${name} began when none of its upstreams had returned`);
   }
@@ -186,6 +256,10 @@ export class DagWorld {
 function policyOf(policy: Policy): AggregationPolicy {
   if (policy.kind === "quorum") return quorum(policy.count);
   return policy.kind === "failFast" ? failFast() : allSettled();
+}
+
+function valueIn(value: ReturnType<Up>): Value {
+  return typeof value === "object" ? value.map((each) => (typeof each === "number" ? each : 0)) : value;
 }
 
 function isTrue(script: NodeScript, sum: number): boolean {

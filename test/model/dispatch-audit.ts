@@ -11,6 +11,10 @@ export interface Limits {
 export interface Claim {
   readonly priority: number;
   readonly tags: readonly string[];
+  /** It takes no slot: a map, whose items do. */
+  readonly isExempt?: boolean;
+  /** It is an item of a map, which lets it through when it likes: the record does not tell when. */
+  readonly isGated?: boolean;
 }
 
 interface Waiting {
@@ -60,7 +64,7 @@ export class DispatchAudit {
   #step(step: TaskStatusChanged): void {
     const { taskId, from, to, trigger, at } = step;
     // It takes no slot: a function of the user's has thrown.
-    if (trigger === "pipeline:function-threw") return;
+    if (trigger === "pipeline:function-threw" || this.#claimOf(taskId).isExempt === true) return;
     if (to === "starting") this.#start(taskId, at);
     if (to === "queued") this.#queue(step);
     // Its failure is told behind the step.
@@ -128,7 +132,7 @@ export class DispatchAudit {
 
   /** Nothing is in its way, nor anything that may still be there. */
   #isFree(taskId: string): boolean {
-    if (this.#torn.has(taskId) || this.#blocker(taskId) !== null) return false;
+    if (this.#torn.has(taskId) || this.#claimOf(taskId).isGated === true || this.#blocker(taskId) !== null) return false;
     const left = [...this.#left].flatMap(([other, count]) => (count > 0 ? this.#claimOf(other).tags : []));
     return !this.#claimOf(taskId).tags.some((tag) => tag in this.limits.tags && left.includes(tag));
   }

@@ -67,16 +67,16 @@ async function playMeddled(limits: Limits, recipes: readonly Recipe[], seed: num
 
 it("random pipelines, several at once: each node ends as the wiring alone foretells, each attempt runs once, no limit is passed at any instant", async () => {
   const recipes = fc.array(recipeOf(fc.integer({ min: 1, max: 60 })), { minLength: 1, maxLength: 3 });
-  await fc.assert(fc.asyncProperty(anyLimits, recipes, play), { numRuns: long ? 10_000 : 120 });
+  await fc.assert(fc.asyncProperty(anyLimits, recipes, play), { numRuns: long ? 10_000 : 80 });
 });
 
 it("pipelines of 100 to 1,000 nodes do as well", async () => {
   const recipe = recipeOf(fc.integer({ min: 100, max: 1_000 }));
   const property = fc.asyncProperty(anyLimits, recipe, async (limits, each) => await play(limits, [each]));
-  await fc.assert(property, { numRuns: long ? 1_000 : 12 });
+  await fc.assert(property, { numRuns: long ? 1_000 : 6 });
 });
 
 it("pipelines whose nodes are paused, stopped, skipped, retried and reset all along take no step that their wiring does not allow, and end", async () => {
   const recipes = fc.array(recipeOf(fc.integer({ min: 1, max: 25 })), { minLength: 1, maxLength: 2 });
-  await fc.assert(fc.asyncProperty(anyLimits, recipes, fc.integer(), playMeddled), { numRuns: long ? 10_000 : 120 });
+  await fc.assert(fc.asyncProperty(anyLimits, recipes, fc.integer(), playMeddled), { numRuns: long ? 10_000 : 80 });
 });

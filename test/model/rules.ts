@@ -67,6 +67,8 @@ export function effectOf(row: TaskSnapshot, verb: AskedVerb): string {
 /** Out of a terminal status by a person or a run, or back to the beginning. */
 function isRevival({ from, to, trigger }: TaskStatusChanged): boolean {
   if (trigger === "user:reset") return to === "pending" && !["pending", "starting", "running", "pausing", "stopping"].includes(from);
+  // Below a retried node, or a map of which an item runs again.
+  if (trigger === "pipeline:rerun" || trigger === "pipeline:map") return to === "pending" && isOver(from);
   if (to === "skipped") return from === "failed";
   return to === "queued" && ["failed", "stopped", "cancelled", "lost"].includes(from);
 }
@@ -87,7 +89,10 @@ export function brokenStory(row: TaskSnapshot, history: readonly TaskStatusChang
     if (step.trigger === "user:reset") attempts = 0;
     if (step.to === "starting") attempts += 1;
     if (step.to === "stopping") askedTo = step.trigger === "user:stop" || step.trigger === "controller:close" ? "stopped" : "cancelled";
-    if (!isForced && step.from === "stopping" && (step.to === "stopped" || step.to === "cancelled") && step.to !== askedTo)
+    // A map ends as its items have.
+    const isByItems = step.to === "stopping" && step.trigger === "pipeline:map";
+    if (isByItems) askedTo = "";
+    if (!isForced && askedTo !== "" && step.from === "stopping" && (step.to === "stopped" || step.to === "cancelled") && step.to !== askedTo)
       wrong.push(`${what} was to be ${askedTo}`);
     if (step.attempt !== attempts) wrong.push(`${what} says attempt ${step.attempt} instead of ${attempts}`);
     status = step.to;

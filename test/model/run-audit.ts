@@ -69,6 +69,8 @@ export class RunAudit {
   }
 
   #step(step: TaskStatusChanged): void {
+    // An item of a map is no node of the graph.
+    if (step.node?.includes("[") === true) return;
     const place = this.#places.get(step.node ?? "");
     if (place === undefined) return void this.wrong.push(`there is no node ${step.node}`);
     const why = this.#whyWrong(place, step);
@@ -76,7 +78,7 @@ export class RunAudit {
     place.status = step.trigger === "user:skip" ? "succeeded" : step.to;
     if (step.trigger === "user:reset") place.isInHands = true;
     if (step.trigger === "user:start") place.isInHands = false;
-    if (step.trigger === "user:start" || step.trigger === "user:retry") place.isWanted = true;
+    if (["user:start", "user:retry", "pipeline:map"].includes(step.trigger)) place.isWanted = true;
     place.isWaiting = step.to === "pending" || step.to === "blocked";
     if (step.to === "failed" || step.to === "lost") this.#hasFailed = true;
     if (step.trigger === "pipeline:fail-fast" || step.trigger === "pipeline:quorum-unreachable") this.#isClosing = true;
