@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { TaskError } from "../../src/index.ts";
 import type { TaskSnapshot } from "../../src/index.ts";
 import { effectOf } from "./rules.ts";
+import { TAG } from "./world.ts";
 import type { AskedVerb } from "./rules.ts";
 import type { Kind, Order, Shape, World } from "./world.ts";
 
@@ -16,10 +17,12 @@ type Command = fc.AsyncCommand<Past, World>;
 class Submit implements Command {
   readonly #kind: Kind;
   readonly #priority: number;
+  readonly #delay: number;
 
-  constructor(kind: Kind, priority: number) {
+  constructor(kind: Kind, priority: number, delay: number) {
     this.#kind = kind;
     this.#priority = priority;
+    this.#delay = delay;
   }
 
   check(past: Readonly<Past>): boolean {
@@ -28,12 +31,60 @@ class Submit implements Command {
 
   async run(past: Past, world: World): Promise<void> {
     past.tasks += 1;
-    await world.submit(this.#kind, this.#priority);
+    await world.submit(this.#kind, this.#priority, this.#delay);
     await world.inspect();
   }
 
   toString(): string {
-    return `submit(${JSON.stringify(this.#kind)}, ${this.#priority})`;
+    return `submit(${JSON.stringify(this.#kind)}, ${this.#priority}, ${this.#delay})`;
+  }
+}
+
+/** Other limits, while everything goes on. */
+class SetLimits implements Command {
+  readonly #maxParallel: number;
+  readonly #tagged: number;
+
+  constructor(maxParallel: number, tagged: number) {
+    this.#maxParallel = maxParallel;
+    this.#tagged = tagged;
+  }
+
+  check(): boolean {
+    return true;
+  }
+
+  async run(_past: Past, world: World): Promise<void> {
+    await world.setLimits(this.#maxParallel, this.#tagged);
+    await world.inspect();
+  }
+
+  toString(): string {
+    return `setLimits(${this.#maxParallel}, ${this.#tagged})`;
+  }
+}
+
+type Holdable = Parameters<World["toggleHold"]>[0];
+
+/** Holds a name or tag, or releases it. */
+class ToggleHold implements Command {
+  readonly #target: Holdable;
+
+  constructor(target: Holdable) {
+    this.#target = target;
+  }
+
+  check(): boolean {
+    return true;
+  }
+
+  async run(_past: Past, world: World): Promise<void> {
+    await world.toggleHold(this.#target);
+    await world.inspect();
+  }
+
+  toString(): string {
+    return `toggleHold(${JSON.stringify(this.#target)})`;
   }
 }
 
@@ -317,7 +368,9 @@ const verb = fc.constantFrom<AskedVerb>("start", "stop", "pause", "resume", "can
 /** What may happen, and how often beside the rest. */
 export const anyCommands = fc.commands<Past, World, boolean>(
   [
-    fc.tuple(kind, fc.integer({ min: -1, max: 1 })).map((args) => new Submit(...args)),
+    fc.tuple(kind, fc.integer({ min: -1, max: 1 }), fc.constantFrom(0, 0, 0, 50, 600)).map((args) => new Submit(...args)),
+    fc.tuple(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 2 })).map((args) => new SetLimits(...args)),
+    fc.constantFrom<Holdable>({ name: "puppet" }, { name: "timed" }, { tag: TAG }).map((target) => new ToggleHold(target)),
     shape.map((each) => new StartRun(each)),
     fc.tuple(verb, pick, ms, fc.boolean()).map((args) => new AskTask(...args)),
     fc.tuple(verb, pick, ms, fc.boolean()).map((args) => new AskTask(...args)),

@@ -11,6 +11,10 @@ export interface Limits {
 export interface Claim {
   readonly priority: number;
   readonly tags: readonly string[];
+  /** The registered name of its task, where names are held. */
+  readonly name?: string;
+  /** Not before this instant, for one that was submitted with a delay. */
+  readonly availableAt?: number | null;
   /** It takes no slot: a map, whose items do. */
   readonly isExempt?: boolean;
   /** It is an item of a map, which lets it through when it likes: the record does not tell when. */
@@ -35,6 +39,8 @@ export class DispatchAudit {
   readonly wrong: string[] = [];
   starts = 0;
   limits: Limits;
+  /** Names and tags that nobody may start. */
+  readonly held = new Set<string>();
   readonly #claimOf: (taskId: string) => Claim;
   readonly #waiting = new Map<string, Waiting>();
   readonly #holding = new Set<string>();
@@ -73,11 +79,14 @@ export class DispatchAudit {
     this.#hold(step, from);
   }
 
-  #queue({ taskId, from, at, trigger }: TaskStatusChanged): void {
+  #queue({ taskId, from, at, trigger, statusVersion }: TaskStatusChanged): void {
     // Its time had come already, and that is since when it waits.
     if (from === "retry_wait" && trigger === "retry:backoff-elapsed") return;
-    // Resumed after a pause in its backoff, it keeps its instant.
-    const dueMs = from === "paused" && trigger === "user:resume" ? (this.#retryAt.get(taskId) ?? 0) : 0;
+    const { availableAt } = this.#claimOf(taskId);
+    if (statusVersion === 1 && typeof availableAt === "number") this.#retryAt.set(taskId, availableAt);
+    // Resumed after a pause in its backoff, or before its time, it keeps its instant.
+    const keeps = statusVersion === 1 || (from === "paused" && trigger === "user:resume");
+    const dueMs = keeps ? (this.#retryAt.get(taskId) ?? 0) : 0;
     this.#arrivals += 1;
     this.#waiting.set(taskId, { sinceMs: Math.max(at, dueMs), arrival: this.#arrivals, wasDelayed: dueMs > at });
   }
@@ -121,8 +130,11 @@ export class DispatchAudit {
   }
 
   #blocker(taskId: string): string | null {
+    const { name = "", tags } = this.#claimOf(taskId);
+    const hold = [`name ${name}`, ...tags.map((tag) => `tag ${tag}`)].find((each) => this.held.has(each));
+    if (hold !== undefined) return `${hold} is held`;
     if (this.#holding.size >= this.limits.maxParallel) return `${this.#holding.size} of ${this.limits.maxParallel} slots were taken`;
-    const full = [...new Set(this.#claimOf(taskId).tags)].find((tag) => this.#tagged(tag) >= (this.limits.tags[tag] ?? Infinity));
+    const full = [...new Set(tags)].find((tag) => this.#tagged(tag) >= (this.limits.tags[tag] ?? Infinity));
     return full === undefined ? null : `"${full}" was used up`;
   }
 

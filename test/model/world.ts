@@ -5,8 +5,7 @@ import { DispatchAudit } from "./dispatch-audit.ts";
 import type { Claim } from "./dispatch-audit.ts";
 import { brokenStory, isOccupied, isOver } from "./rules.ts";
 
-export const MAX_PARALLEL = 3;
-const TAG = "db";
+export const TAG = "db";
 
 const NO_CLAIM: Claim = { priority: 0, tags: [] };
 
@@ -72,7 +71,7 @@ export class World {
   /** Whatever was asked and may take its time: all of it has to settle in the end. */
   readonly asked: { readonly what: string; settled: boolean }[] = [];
   readonly #begun = new Set<string>();
-  readonly #dispatches = new DispatchAudit({ maxParallel: MAX_PARALLEL, tags: { [TAG]: 1 } }, (taskId) => this.#claims.get(taskId) ?? NO_CLAIM);
+  readonly #dispatches = new DispatchAudit({ maxParallel: 3, tags: { [TAG]: 1 } }, (taskId) => this.#claims.get(taskId) ?? NO_CLAIM);
   readonly #claims = new Map<string, Claim>();
   readonly #events: TaskEvent[] = [];
   #listening: Promise<void> = Promise.resolve();
@@ -99,7 +98,8 @@ export class World {
   async open(): Promise<void> {
     const pipelines = (["failFast", "allSettled", "quorum"] as const).map((policy) => this.#pipeline(policy));
     const tasks = [this.#puppet, this.#timed, this.#tagged];
-    const concurrency = { maxParallel: MAX_PARALLEL, limits: { [TAG]: 1 } };
+    const { maxParallel, tags: limits } = this.#dispatches.limits;
+    const concurrency = { maxParallel, limits };
     this.#controller = await Controller.open({ clock: this.clock, store: this.#store, random: () => 0.5, tasks, pipelines, concurrency });
     this.#listening = this.#listen(this.#controller);
   }
@@ -108,9 +108,25 @@ export class World {
     for await (const event of controller.events()) this.#events.push(event);
   }
 
-  async submit(kind: Kind, priority: number): Promise<void> {
+  /** Other limits from now on: what is over a lowered one goes on. */
+  async setLimits(maxParallel: number, tagged: number): Promise<void> {
+    this.#dispatches.limits = { maxParallel, tags: { [TAG]: tagged } };
+    await this.controller.setLimits({ maxParallel, limits: { [TAG]: tagged } });
+  }
+
+  /** Nothing of that name or tag is started until it is released. */
+  async toggleHold(target: { readonly name: string } | { readonly tag: string }): Promise<void> {
+    const { held } = this.#dispatches;
+    const key = "name" in target ? `name ${target.name}` : `tag ${target.tag}`;
+    if (!held.delete(key)) {
+      held.add(key);
+      await this.controller.hold(target);
+    } else if (!(await this.controller.release(target))) this.wrong.push(`${key} was not held`);
+  }
+
+  async submit(kind: Kind, priority: number, delay: number): Promise<void> {
     const retry = retryOf(kind);
-    const handle = await this.controller.submit(this.#taskOf(kind), [kind], { priority, retry });
+    const handle = await this.controller.submit(this.#taskOf(kind), [kind], { priority, retry, ...(delay === 0 ? {} : { delay }) });
     this.taskIds.push(handle.id);
     this.ask(`result of ${handle.id}`, handle.result());
     this.ask(`end of ${handle.id}`, handle.wait({ timeout: "none" }));
@@ -150,12 +166,10 @@ export class World {
     await this.clock.advance(0);
     const rows = await Promise.all(this.taskIds.map(async (taskId) => await this.row(taskId)));
     for (const row of rows) this.wrong.push(...brokenStory(row, await this.#store.audit.history(row.taskId)));
-    const occupied = rows.filter((row) => isOccupied(row));
-    if (occupied.length > MAX_PARALLEL) this.wrong.push(`${occupied.length} tasks hold a slot`);
-    for (const { taskId, priority, tags } of rows) this.#claims.set(taskId, { priority, tags });
+    for (const { taskId, priority, tags, name, availableAt } of rows) this.#claims.set(taskId, { priority, tags, name, availableAt });
     for (const event of this.#events.splice(0)) this.#dispatches.read(event);
     this.wrong.push(...this.#dispatches.wrong.splice(0));
-    this.#inspectQueue(rows, occupied);
+    this.wrong.push(...this.#dispatches.idleAt(this.clock.now()).map((taskId) => `task ${taskId} waits though a slot is free`));
     for (const run of this.runs) this.#inspectRun(run, (await run.snapshot()).status, rows);
     for (const row of rows) {
       const isRunning = this.bodies.some((body) => !body.isOver && body.ctx.taskId === row.taskId && body.ctx.attempt === row.attempt);
@@ -186,24 +200,16 @@ export class World {
     if (this.#begun.has(key)) this.wrong.push(`attempt ${ctx.attempt} of ${ctx.taskId} was begun twice`);
     this.#begun.add(key);
     const live = this.bodies.filter(({ isOver }) => !isOver);
-    if (kind.tagged && live.some((body) => body.kind.tagged)) this.wrong.push(`two tasks tagged "${TAG}" run at once`);
+    const tagged = live.filter((body) => body.kind.tagged).length;
+    const { maxParallel, tags } = this.#dispatches.limits;
+    if (kind.tagged && tagged >= (tags[TAG] ?? 0)) this.wrong.push(`${tagged + 1} tasks tagged "${TAG}" run at once`);
+    if (live.length - this.controller.orphans.length >= maxParallel) this.wrong.push(`${live.length + 1} tasks run at once`);
     const body = new Body(ctx, kind);
     this.bodies.push(body);
     try {
       return await body.run();
     } finally {
       body.isOver = true;
-    }
-  }
-
-  /** Nothing waits that could run. */
-  #inspectQueue(rows: readonly TaskSnapshot[], occupied: readonly TaskSnapshot[]): void {
-    const isTagTaken = this.bodies.some(({ isOver, kind }) => !isOver && kind.tagged) || occupied.some(({ tags }) => tags.includes(TAG));
-    for (const { taskId, status, tags, availableAt } of rows) {
-      // Forced back to the queue, it waits for its own body.
-      if (this.bodies.some((body) => !body.isOver && body.ctx.taskId === taskId)) continue;
-      if (status !== "queued" || occupied.length >= MAX_PARALLEL || (tags.includes(TAG) && isTagTaken)) continue;
-      if (availableAt === null || availableAt <= this.clock.now()) this.wrong.push(`task ${taskId} waits though a slot is free`);
     }
   }
 
