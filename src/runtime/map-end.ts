@@ -30,7 +30,8 @@ export function settlementOf(
   const counts = countItems(items);
   // What was cut short has no result, whatever the map keeps.
   const wasCut = stopMessage !== null && counts.stopped + counts.cancelled > 0;
-  const verdict = judgeItems(counts, wasCut ? "fail" : rule);
+  // A failure that it would have kept is none of its own then, either; a lost item is: nobody knows what it still does.
+  const verdict = wasCut ? judgeItems(rule === "keep" ? { ...counts, failed: 0 } : counts, "fail") : judgeItems(counts, rule);
   switch (verdict) {
     case "succeeded":
       return { settlement: { type: "returned", value: resultsOf(items, rule), noticed: false }, endedBy: null };

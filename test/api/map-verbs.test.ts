@@ -274,6 +274,21 @@ describe.each([
     expect(await stage.of("each")).toMatchObject({ status: "succeeded", outcome: [{ kind: "cancelled" }, 100] });
   });
 
+  it("of a map that keeps failures ends it like that also where an item has failed before: that is none of its own", async () => {
+    const fails = (each: () => Stage) =>
+      task({ name: "fails" }, async (ctx, ms: number): Promise<number> => {
+        if (ms === 0) throw new Error("kept");
+        return await listen(ctx, each().clock);
+      });
+    await using stage = await openMap(fails, { items: [0, 100], failedItems: "keep" });
+    const { controller, clock, id, items } = stage;
+    await clock.advance(15);
+    void controller[verb](id("each"));
+    await clock.advance("1m");
+    expect(items()).toEqual(["failed", ended]);
+    expect(await stage.of("each")).toMatchObject({ status: ended });
+  });
+
   it("of a map that keeps failures ends it all the same", async () => {
     await using stage = await openMap(lasting, { items: [30, 100], failedItems: "keep" });
     const { controller, clock, id } = stage;

@@ -22,7 +22,7 @@ export class DagAudit {
       const { scripts, policy } = planOf(world, number);
       return new RunAudit(
         handle.id,
-        scripts.map((script) => ({ ...script, hasCondition: script.condition !== "none" })),
+        scripts.map((script) => ({ ...script, hasCondition: script.condition !== "none", failsByItem: script.map?.failedItems === "fail" })),
         policy,
       );
     });

@@ -68,7 +68,7 @@ export function effectOf(row: TaskSnapshot, verb: AskedVerb): string {
 function isRevival({ from, to, trigger }: TaskStatusChanged): boolean {
   if (trigger === "user:reset") return to === "pending" && !["pending", "starting", "running", "pausing", "stopping"].includes(from);
   // Below a retried node, or a map of which an item runs again.
-  if (trigger === "pipeline:rerun" || trigger === "pipeline:map") return to === "pending" && isOver(from);
+  if ((trigger === "pipeline:rerun" || trigger === "pipeline:map") && to === "pending") return isOver(from);
   if (to === "skipped") return from === "failed";
   return to === "queued" && ["failed", "stopped", "cancelled", "lost"].includes(from);
 }

@@ -10,6 +10,8 @@ export interface AuditedNode {
   readonly join: Join;
   readonly onUpstreamFailure: "cancel" | "skip";
   readonly hasCondition: boolean;
+  /** A map that fails with the first of its items. */
+  readonly failsByItem: boolean;
 }
 
 type Saying = "wait" | "ready" | "condition_false" | "dependency_failed";
@@ -24,6 +26,8 @@ interface Place {
   isInHands: boolean;
   /** It runs because somebody wants it to, whatever the policy has ended. */
   isWanted: boolean;
+  /** Under fail-fast it counts as failed from its first failed item on, before it has ended. */
+  isFailing: boolean;
 }
 
 /**
@@ -44,7 +48,7 @@ export class RunAudit {
   constructor(runId: string, nodes: readonly AuditedNode[], policy: Policy) {
     this.#runId = runId;
     this.#policy = policy;
-    this.#places = new Map(nodes.map((node) => [node.name, { node, status: "pending", isWaiting: true, isInHands: false, isWanted: false }]));
+    this.#places = new Map(nodes.map((node) => [node.name, { node, status: "pending", isWaiting: true, isInHands: false, isWanted: false, isFailing: false }]));
   }
 
   read(event: TaskEvent): void {
@@ -69,8 +73,7 @@ export class RunAudit {
   }
 
   #step(step: TaskStatusChanged): void {
-    // An item of a map is no node of the graph.
-    if (step.node?.includes("[") === true) return;
+    if (step.node?.includes("[") === true) return this.#itemStep(step);
     const place = this.#places.get(step.node ?? "");
     if (place === undefined) return void this.wrong.push(`there is no node ${step.node}`);
     const why = this.#whyWrong(place, step);
@@ -79,9 +82,18 @@ export class RunAudit {
     if (step.trigger === "user:reset") place.isInHands = true;
     if (step.trigger === "user:start") place.isInHands = false;
     if (["user:start", "user:retry", "pipeline:map"].includes(step.trigger)) place.isWanted = true;
+    if (["pending", "queued"].includes(step.to)) place.isFailing = false;
     place.isWaiting = step.to === "pending" || step.to === "blocked";
     if (step.to === "failed" || step.to === "lost") this.#hasFailed = true;
     if (step.trigger === "pipeline:fail-fast" || step.trigger === "pipeline:quorum-unreachable") this.#isClosing = true;
+  }
+
+  /** An item of a map is no node of the graph, but fails its map. */
+  #itemStep({ node, to }: TaskStatusChanged): void {
+    const place = this.#places.get(node?.split("[")[0] ?? "");
+    if (this.#policy.kind !== "failFast" || place?.node.failsByItem !== true || (to !== "failed" && to !== "lost") || isEnd(place.status)) return;
+    place.isFailing = true;
+    this.#hasFailed = true;
   }
 
   #whyWrong(place: Place, step: TaskStatusChanged): string | null {
@@ -103,7 +115,7 @@ export class RunAudit {
         return step.to === (place.node.onUpstreamFailure === "cancel" ? "cancelled" : "skipped") ? null : "that is not its rule";
       case "pipeline:fail-fast":
         if (this.#policy.kind !== "failFast") return "that is not the policy";
-        return this.#isClosing || this.#statuses().some((status) => status === "failed" || status === "lost") ? null : "nothing has failed";
+        return this.#isClosing || this.#hasFailed ? null : "nothing has failed";
       case "pipeline:quorum-unreachable":
         if (this.#policy.kind !== "quorum") return "that is not the policy";
         return this.#isClosing || this.#outOfReach(this.#statuses()) ? null : "the quorum can be reached";
@@ -135,13 +147,18 @@ export class RunAudit {
     return [...this.#places.values()].map(({ status }) => status);
   }
 
+  #countsAs(name: string): string {
+    const place = this.#places.get(name);
+    return place?.isFailing === true ? "failed" : (place?.status ?? "");
+  }
+
   #outOfReach(statuses: readonly string[]): boolean {
     const able = statuses.filter((status) => status === "succeeded" || !isEnd(status)).length;
     return this.#policy.kind === "quorum" && able < this.#policy.count;
   }
 
   #saysOf({ node: { deps, join } }: Place): Saying {
-    const ups = deps.map((dep) => this.#places.get(dep)?.status ?? "");
+    const ups = deps.map((dep) => this.#countsAs(dep));
     const open = ups.some((status) => !isEnd(status));
     const bad = ups.some((status) => ["failed", "lost", "cancelled", "stopped"].includes(status));
     if (join === "all_done" || deps.length === 0) return open ? "wait" : "ready";
