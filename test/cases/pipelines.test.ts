@@ -95,20 +95,21 @@ describe("C099: a condition that throws, hangs or answers nonsense", () => {
   test("one that stops or cancels its own run: the run ends like that, the node never runs, and nothing is left", async () => {
     for (const verb of ["stop", "cancel"] as const) {
       const begun: string[] = [];
-      let run: RunHandle | undefined;
+      const runs: RunHandle[] = [];
       let asked: Promise<unknown> = Promise.resolve();
       const note = task({ name: "note" }, (ctx) => void begun.push(ctx.name));
       const pipeline = definePipeline("p", {}, (p) => {
         const first = p.add(give);
         const when = (): boolean => {
-          asked = run?.[verb]() ?? Promise.reject(new Error("no run yet"));
+          asked = runs[0]?.[verb]() ?? Promise.reject(new Error("no run yet"));
           return true;
         };
         const odd = p.add(note, { name: "odd", deps: [first], when });
         p.add(note, { name: "below", deps: [odd] });
       });
       await using stage = await openStage({ pipelines: [pipeline] });
-      run = await stage.controller.startRun(pipeline);
+      const run = await stage.controller.startRun(pipeline);
+      runs.push(run);
       await stage.clock.advance(0);
       const word = verb === "stop" ? "stopped" : "cancelled";
       expect(statusesOf(run)).toEqual({ give: "succeeded", odd: word, below: word });
