@@ -359,7 +359,12 @@ export class Supervisor {
   }
 
   #touch(cell: Cell, progress: Progress): void {
-    const { store, owner, logger } = this.#parts;
+    const { store, owner, logger, lifecycle } = this.#parts;
+    // The step under way was decided with the row as it was, and would bring that back.
+    if (cell.unstored > 0) {
+      lifecycle.note(cell, { progress, lastHeartbeatAt: progress.updatedAt });
+      return;
+    }
     cell.snapshot = { ...cell.snapshot, progress };
     touched(store, [{ taskId: cell.taskId, owner, attempt: cell.snapshot.attempt, progress, heartbeatAt: progress.updatedAt }]).catch((problem: unknown) => {
       logger.warn("progress could not be stored", { taskId: cell.taskId, problem: failureOf(problem).message });

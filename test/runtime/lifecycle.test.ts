@@ -198,6 +198,18 @@ test("progress that cannot be stored is said to the logger, and hurts nobody", a
   expect(rig.said).toContain("warn: progress could not be stored");
 });
 
+test("progress at the first line of a body is in the row: the step that is being stored does not bring the old one back", async () => {
+  const ended = Promise.withResolvers<void>();
+  const cell = await rig.submit(async (ctx) => {
+    ctx.progress({ done: 1, total: 3 });
+    await ended.promise;
+  });
+  await rig.settle();
+  expect(await rig.row(cell)).toMatchObject({ status: "running", progress: { done: 1, total: 3 } });
+  ended.resolve();
+  await rig.settle();
+});
+
 test("a logger that throws stops nothing", async () => {
   const loud = await Rig.open({ logThrows: true });
   loud.store.fail("create", BUSY);
