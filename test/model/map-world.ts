@@ -155,9 +155,10 @@ export class MapWorld {
     return wrong;
   }
 
-  /** Somebody wants something of any task. */
+  /** Somebody wants something of any task, or now and then of the run. */
   ask(random: () => number): void {
     const { controller, run } = this;
+    if (random() < 0.08) return this.#ask("of the run", random() < 0.5 ? run.pause({ timeout: pick([1, 30_000], random) }) : run.resume());
     const maps = run.summary().maps.map(({ node }) => node);
     const items = maps.length === 0 ? [] : run.items(pick(maps, random));
     const nodes = run.graph();
@@ -189,12 +190,19 @@ export class MapWorld {
   async letGo(): Promise<void> {
     for (let round = 0; round < 20; round += 1) {
       await this.clock.advance("1m");
+      if ((await this.run.snapshot()).status.startsWith("paus")) this.#ask("resume of the run", this.run.resume());
       for (const { taskId, status } of await this.#all()) {
         if (status === "paused") this.#ask(`resume of ${taskId}`, this.controller.resume(taskId));
         if (status === "pending") this.#ask(`start of ${taskId}`, this.controller.start(taskId));
       }
     }
     await this.clock.advance("1m");
+  }
+
+  /** What did not succeed runs again; nobody interferes any more. */
+  async again(): Promise<void> {
+    this.#ask("retry of the run", this.run.retry());
+    await this.letGo();
   }
 
   async close(): Promise<void> {

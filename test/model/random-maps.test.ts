@@ -45,7 +45,7 @@ it("where the run fails fast it fails if something was to fail, and nothing is l
   await fc.assert(property, { numRuns: long ? 5_000 : 100 });
 });
 
-it("maps and items that are paused, stopped, skipped, retried, reset and forced all along leave nothing behind, and end", async () => {
+it("maps and items that are paused, stopped, skipped, retried, reset and forced all along, and their run paused, leave nothing behind, end, and end again when the run is retried", async () => {
   const play = async ({ maxParallel, seed, count, ...options }: Recipe): Promise<void> => {
     const random = randomFrom(seed);
     const policy = pick([allSettled(), allSettled(), failFast(), quorum(1)], random);
@@ -57,6 +57,8 @@ it("maps and items that are paused, stopped, skipped, retried, reset and forced 
       await world.clock.advance(pick([0, 0, 1, 5, 20, 50], random));
     }
     await world.letGo();
+    expect(await world.audit()).toEqual([]);
+    await world.again();
     expect(await world.audit()).toEqual([]);
     await world.close();
     expect(world.wrong).toEqual([]);
