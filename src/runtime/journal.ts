@@ -8,6 +8,9 @@ import type { RunSnapshot } from "../core/run.ts";
 import { toError } from "../core/thrown.ts";
 import { unreachable } from "../core/unreachable.ts";
 
+/** So long work may go on from write to write before the event loop turns. */
+const STRETCH_MS = 10;
+
 const RETRY_AFTER_MS = [50, 100, 250, 500, 1_000] as const;
 
 /** How one write ended: `null` for stored, and what could not be stored with it. */
@@ -95,6 +98,8 @@ export class Journal {
   #timer: Timer | null = null;
   #idle: (() => void)[] = [];
   #changes = 0;
+  /** When the stretch of writes began that the event loop has not turned in; on the monotonic clock. */
+  #stretchFrom: number | null = null;
 
   constructor(parts: JournalParts) {
     this.#parts = parts;
@@ -177,6 +182,7 @@ export class Journal {
     if (this.#flushing) return;
     this.#flushing = true;
     while (this.#waiting.length > 0 && !this.#closed) {
+      if (this.#isLong()) await this.#parts.clock.turn();
       const writes = creationsFirst(this.#take());
       const rest = await this.#write(writes);
       if (rest.length === 0) continue;
@@ -190,6 +196,20 @@ export class Journal {
     }
     this.#flushing = false;
     if (this.#waiting.length === 0) this.#wakeIdle();
+  }
+
+  /**
+   * Has the event loop not turned for long? A store in memory answers within the turn, and tasks that never wait themselves
+   * would keep timers, signals and input waiting.
+   */
+  #isLong(): boolean {
+    const { clock } = this.#parts;
+    if (this.#stretchFrom !== null) return clock.monotonic() - this.#stretchFrom >= STRETCH_MS;
+    this.#stretchFrom = clock.monotonic();
+    void clock.turn().then(() => {
+      this.#stretchFrom = null;
+    });
+    return false;
   }
 
   /** Writes them in order, alike ones together; answers those that the store could not take. */

@@ -4,9 +4,10 @@ import type { Timer } from "../../src/core/ports/clock.ts";
 import { FakeClock } from "../../src/testing/index.ts";
 import { gate, openStage } from "./stage.ts";
 
-/** Counts each time that anything is woken by time or by a turn of the loop. */
+/** Counts each time that anything is woken by time, and by a turn of the loop: what follows a write. */
 class WakefulClock extends FakeClock {
   wakeUps = 0;
+  turns = 0;
   set = 0;
 
   override setTimer(delayMs: number, fire: () => void): Timer {
@@ -18,7 +19,7 @@ class WakefulClock extends FakeClock {
   }
 
   override async turn(): Promise<void> {
-    this.wakeUps += 1;
+    this.turns += 1;
     await super.turn();
   }
 }
@@ -35,13 +36,13 @@ it("a controller with nothing to do sets no timer and is never woken", async () 
   const clock = new WakefulClock();
   await using stage = await openStage({ clock, tasks: [quick, slow], pipelines: [flow], buckets: { count: 4 }, concurrency: { aging: "1m" } });
   await stage.clock.advance("1d");
-  expect([clock.set, clock.wakeUps]).toEqual([0, 0]);
+  expect([clock.set, clock.wakeUps, clock.turns]).toEqual([0, 0, 0]);
   await (await stage.controller.submit(quick)).result();
   await clock.turn();
-  const { set, wakeUps } = clock;
+  const { set, wakeUps, turns } = clock;
   expect(clock.pendingTimers).toBe(0);
   await clock.advance("1d");
-  expect([clock.set, clock.wakeUps]).toEqual([set, wakeUps]);
+  expect([clock.set, clock.wakeUps, clock.turns]).toEqual([set, wakeUps, turns]);
 });
 
 it("a queue that waits sets no timer, whatever it waits for; a delay sets one, which fires once", async () => {
@@ -53,8 +54,10 @@ it("a queue that waits sets no timer, whatever it waits for; a delay sets one, w
   const paused = await controller.submit(quick);
   await paused.pause();
   await controller.explain(paused.id);
+  await clock.advance(0);
+  const { turns } = clock;
   await clock.advance("1d");
-  expect([clock.set, clock.wakeUps]).toEqual([0, 0]);
+  expect([clock.set, clock.wakeUps, clock.turns]).toEqual([0, 0, turns]);
   for (let i = 0; i < 100; i += 1) await controller.submit(quick, [], { delay: "1h" });
   expect(clock.pendingTimers).toBe(1);
   await clock.advance("1d");
@@ -67,8 +70,10 @@ it("a run whose nodes wait has no timers of its own", async () => {
   await using stage = await openStage({ clock, tasks: [quick, slow], pipelines: [flow], concurrency: { limits: { io: 1 } } });
   await stage.controller.hold({ tag: "io" });
   const run = await stage.controller.startRun(flow);
+  await clock.advance(0);
+  const { turns } = clock;
   await clock.advance("1d");
-  expect([clock.set, clock.wakeUps]).toEqual([0, 0]);
+  expect([clock.set, clock.wakeUps, clock.turns]).toEqual([0, 0, turns]);
   await stage.controller.release({ tag: "io" });
   door.open();
   expect(await run.wait({ timeout: "none" })).toMatchObject({ status: "succeeded" });

@@ -386,3 +386,29 @@ describe("close", () => {
     expect(await store.tasks.get("t")).toMatchObject({ status: "pending" });
   });
 });
+
+test("writes that follow each other without a pause let the event loop turn now and then", async () => {
+  let nowMs = 0;
+  const busyClock = {
+    now: () => nowMs,
+    monotonic: () => (nowMs += 1),
+    setTimer: clock.setTimer.bind(clock),
+    turn: async () => await new Promise<void>((resolve) => void setImmediate(resolve)),
+  };
+  const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+  const memory = memoryStore();
+  await memory.open();
+  const busy = new Journal({ store: memory, clock: busyClock, logger, publish: () => {} });
+  let written = 0;
+  let turnedAt = Number.POSITIVE_INFINITY;
+  setImmediate(() => (turnedAt = written));
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const next = (): void => {
+    written += 1;
+    if (written < 200) busy.create(fresh(`t${written}`), next);
+    else resolve();
+  };
+  next();
+  await promise;
+  expect(turnedAt).toBeLessThan(200);
+});
