@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { TaskError } from "../../src/index.ts";
 import type { TaskSnapshot } from "../../src/index.ts";
-import { effectOf } from "./rules.ts";
+import { effectOf, refusesRun } from "./rules.ts";
 import { TAG } from "./world.ts";
 import type { AskedVerb } from "./rules.ts";
 import type { Kind, Order, Shape, World } from "./world.ts";
@@ -232,12 +232,15 @@ class Force implements Command {
   }
 }
 
+type RunVerb = "stop" | "cancel" | "pause" | "resume" | "retry";
+
+/** A verb on a whole run: refused where the guide says so; a retry may be refused for what its nodes do, too. */
 class AskRun implements Command {
-  readonly #verb: "stop" | "cancel";
+  readonly #verb: RunVerb;
   readonly #pick: number;
   readonly #ms: number;
 
-  constructor(verb: "stop" | "cancel", pick: number, ms: number) {
+  constructor(verb: RunVerb, pick: number, ms: number) {
     this.#verb = verb;
     this.#pick = pick;
     this.#ms = ms;
@@ -250,8 +253,30 @@ class AskRun implements Command {
   async run(_past: Past, world: World): Promise<void> {
     const run = world.runs[this.#pick % world.runs.length];
     if (run === undefined) return;
-    world.ask(`${String(this)} on run ${run.id}`, this.#verb === "stop" ? run.stop({ grace: this.#ms }) : run.cancel("asked to", { grace: this.#ms }));
+    const { status } = await run.snapshot();
+    const asked = this.#ask(run);
+    let code: string | null = null;
+    asked.catch((error: unknown) => (code = codeOf(error)));
+    world.ask(`${String(this)} on run ${run.id}`, asked);
     await world.inspect();
+    const isRefused = code !== null;
+    if (isRefused !== refusesRun(status, this.#verb) && !(isRefused && this.#verb === "retry"))
+      world.wrong.push(`${this.#verb} of a run that is ${status} was ${isRefused ? `refused (${code})` : "taken"}`);
+  }
+
+  #ask(run: World["runs"][number]): Promise<unknown> {
+    switch (this.#verb) {
+      case "stop":
+        return run.stop({ grace: this.#ms });
+      case "cancel":
+        return run.cancel("asked to", { grace: this.#ms });
+      case "pause":
+        return run.pause({ timeout: this.#ms });
+      case "resume":
+        return run.resume();
+      case "retry":
+        return run.retry();
+    }
   }
 
   toString(): string {
@@ -375,7 +400,7 @@ export const anyCommands = fc.commands<Past, World, boolean>(
     fc.tuple(verb, pick, ms, fc.boolean()).map((args) => new AskTask(...args)),
     fc.tuple(verb, pick, ms, fc.boolean()).map((args) => new AskTask(...args)),
     fc.tuple(fc.constantFrom(...FORCE_TARGETS), pick, fc.boolean()).map((args) => new Force(...args)),
-    fc.tuple(fc.constantFrom("stop", "cancel"), pick, ms).map((args) => new AskRun(...args)),
+    fc.tuple(fc.constantFrom<RunVerb>("stop", "cancel", "pause", "pause", "resume", "resume", "retry", "retry"), pick, ms).map((args) => new AskRun(...args)),
     fc.tuple(fc.constantFrom<Order>("checkpoint", "checkpoint", "return", "return", "throw"), pick).map((args) => new Tell(...args)),
     fc.tuple(fc.constantFrom<Order>("checkpoint", "return", "throw"), pick).map((args) => new Tell(...args)),
     fc.constantFrom(1, 100, 600, 11_000).map((each) => new Advance(each)),

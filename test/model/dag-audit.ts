@@ -48,7 +48,7 @@ export class DagAudit {
     const { scripts, priority } = planOf(this.#world, number);
     const script = scripts.find(({ name }) => name === node?.split("[")[0]);
     const isItem = node?.includes("[") === true;
-    return { priority, tags: script?.tags ?? [], isExempt: script?.map !== null && !isItem, isGated: isItem };
+    return { priority, runId: pipelineRunId, tags: script?.tags ?? [], isExempt: script?.map !== null && !isItem, isGated: isItem };
   }
 
   /** What is wrong with runs that have had all the time they need, and that somebody may have interfered with. */
@@ -102,8 +102,6 @@ async function auditTraces(world: DagWorld, watched: readonly Watched[]): Promis
     for (const node of [...nodes, ...items]) wrong.push(...brokenStory(node, await world.controller.history(node.taskId)));
     const open = items.filter(({ endedAt }) => endedAt === null);
     if (run.endedAt !== null && open.length > 0) wrong.push(`run ${run.name} has ended, and ${open.length} items have not`);
-    // The handle of a run that has ended does not hear of a node that is skipped afterwards.
-    if (nodes.some(({ skippedBy, endedAt }) => skippedBy !== null && (endedAt ?? 0) >= (run.endedAt ?? 0))) continue;
     const statuses = nodes.map(({ status }) => status);
     wrong.push(
       ...auditCounts(handle, statuses),

@@ -5,6 +5,8 @@ import type { DagWorld } from "./dag-world.ts";
 
 const NODE_VERBS = ["pause", "pause", "resume", "resume", "stop", "cancel", "skip", "retry", "retry", "start", "reset"] as const;
 
+const RUN_VERBS = ["stop", "cancel", "pause", "pause", "resume", "resume", "retry", "retry", "retry"] as const;
+
 /** What was asked and may take its time. */
 interface Asked {
   readonly what: string;
@@ -30,8 +32,8 @@ export class People {
   async meddle(): Promise<void> {
     for (let wishes = 1 + Math.floor(this.#random() * 3); wishes > 0; wishes -= 1) {
       const run = pick(this.#world.runs, this.#random);
-      if (this.#random() < 0.03) this.#askRun(run);
-      else if (run.summary().status === "running") this.#askNode(pick(this.#world.tasksOf(run), this.#random), pick(NODE_VERBS, this.#random));
+      if (this.#random() < 0.1) this.#askRun(run);
+      else this.#askNode(pick(this.#world.tasksOf(run), this.#random), pick(NODE_VERBS, this.#random));
     }
     await this.#world.clock.advance(pick([0, 1, 5, 20, 50], this.#random));
   }
@@ -41,6 +43,8 @@ export class People {
     for (let round = 0; round < 20; round += 1) {
       await this.#world.clock.advance("1m");
       for (const run of this.#world.runs) {
+        const { status: stands } = run.summary();
+        if (stands === "paused" || stands === "pausing") this.#ask(`last resume of run ${run.name}`, run.resume());
         for (const taskId of this.#world.tasksOf(run)) {
           const { status } = await this.#world.controller.get(taskId);
           if (status === "paused") this.#askNode(taskId, "resume");
@@ -72,7 +76,20 @@ export class People {
   }
 
   #askRun(run: RunHandle): void {
-    this.#ask(`stop of run ${run.name}`, this.#random() < 0.5 ? run.stop({ grace: 5 }) : run.cancel("enough", { grace: 5 }));
+    const verb = pick(RUN_VERBS, this.#random);
+    const what = `${verb} of run ${run.name}`;
+    switch (verb) {
+      case "stop":
+        return this.#ask(what, run.stop({ grace: 5 }));
+      case "cancel":
+        return this.#ask(what, run.cancel("enough", { grace: 5 }));
+      case "pause":
+        return this.#ask(what, run.pause({ timeout: pick([1, 10, 30_000], this.#random) }));
+      case "resume":
+        return this.#ask(what, run.resume());
+      case "retry":
+        return this.#ask(what, this.#random() < 0.7 ? run.retry() : run.retry({ from: pick(run.graph(), this.#random).name }));
+    }
   }
 
   #ask(what: string, promise: Promise<unknown>): void {

@@ -1,4 +1,4 @@
-import type { TaskEvent, TaskStatus, TaskStatusChanged } from "../../src/index.ts";
+import type { PipelineRunStatusChanged, TaskEvent, TaskStatus, TaskStatusChanged } from "../../src/index.ts";
 import { isOver } from "./rules.ts";
 
 /** The limits that are in force, as one would write them down. */
@@ -13,6 +13,8 @@ export interface Claim {
   readonly tags: readonly string[];
   /** The registered name of its task, where names are held. */
   readonly name?: string;
+  /** Its run; `null` or left out: none. */
+  readonly runId?: string | null;
   /** Not before this instant, for one that was submitted with a delay. */
   readonly availableAt?: number | null;
   /** It takes no slot: a map, whose items do. */
@@ -59,12 +61,18 @@ export class DispatchAudit {
   read(event: TaskEvent): void {
     if (event.type === "AttemptFailed" && event.retryAt !== null) this.#retryAt.set(event.taskId, event.retryAt);
     if (event.type === "TaskWarning" && event.code === "abandoned_body_ended") this.#leave(event.taskId, -1);
+    if (event.type === "PipelineRunStatusChanged") this.#runStep(event);
     if (event.type === "TaskStatusChanged") this.#step(event);
   }
 
   /** Tasks that could begin at that instant and have not: nobody may wait while what it needs is free. */
   idleAt(now: number): readonly string[] {
     return [...this.#waiting.keys()].filter((taskId) => (this.#placeOf(taskId)?.sinceMs ?? Infinity) <= now && this.#isFree(taskId));
+  }
+
+  #runStep({ pipelineRunId, to }: PipelineRunStatusChanged): void {
+    if (to === "pausing" || to === "paused") this.held.add(`run ${pipelineRunId}`);
+    else this.held.delete(`run ${pipelineRunId}`);
   }
 
   #step(step: TaskStatusChanged): void {
@@ -130,8 +138,8 @@ export class DispatchAudit {
   }
 
   #blocker(taskId: string): string | null {
-    const { name = "", tags } = this.#claimOf(taskId);
-    const hold = [`name ${name}`, ...tags.map((tag) => `tag ${tag}`)].find((each) => this.held.has(each));
+    const { name = "", tags, runId } = this.#claimOf(taskId);
+    const hold = [`name ${name}`, `run ${runId}`, ...tags.map((tag) => `tag ${tag}`)].find((each) => this.held.has(each));
     if (hold !== undefined) return `${hold} is held`;
     if (this.#holding.size >= this.limits.maxParallel) return `${this.#holding.size} of ${this.limits.maxParallel} slots were taken`;
     const full = [...new Set(tags)].find((tag) => this.#tagged(tag) >= (this.limits.tags[tag] ?? Infinity));

@@ -1,4 +1,4 @@
-import type { TaskSnapshot, TaskStatus, TaskStatusChanged } from "../../src/index.ts";
+import type { RunStatus, TaskSnapshot, TaskStatus, TaskStatusChanged } from "../../src/index.ts";
 
 // What is allowed, written down a second time from the guide and not taken from the sources.
 
@@ -71,6 +71,14 @@ function isRevival({ from, to, trigger }: TaskStatusChanged): boolean {
   if ((trigger === "pipeline:rerun" || trigger === "pipeline:map") && to === "pending") return isOver(from);
   if (to === "skipped") return from === "failed";
   return to === "queued" && ["failed", "stopped", "cancelled", "lost"].includes(from);
+}
+
+/** Does a run of that status refuse the verb, whatever its nodes do? */
+export function refusesRun(status: RunStatus, verb: "stop" | "cancel" | "pause" | "resume" | "retry"): boolean {
+  if (verb === "retry") return status === "stopping" || status === "pending";
+  if (status === "pending" || status === "running" || status === "pausing" || status === "paused") return false;
+  if (status === "stopping") return verb === "pause" || verb === "resume";
+  return !((verb === "stop" && status === "stopped") || (verb === "cancel" && status === "cancelled"));
 }
 
 /** What is wrong with the story of a task, in words. */

@@ -166,7 +166,8 @@ export class World {
     await this.clock.advance(0);
     const rows = await Promise.all(this.taskIds.map(async (taskId) => await this.row(taskId)));
     for (const row of rows) this.wrong.push(...brokenStory(row, await this.#store.audit.history(row.taskId)));
-    for (const { taskId, priority, tags, name, availableAt } of rows) this.#claims.set(taskId, { priority, tags, name, availableAt });
+    for (const { taskId, priority, tags, name, availableAt, pipelineRunId: runId } of rows)
+      this.#claims.set(taskId, { priority, tags, name, availableAt, runId });
     for (const event of this.#events.splice(0)) this.#dispatches.read(event);
     this.wrong.push(...this.#dispatches.wrong.splice(0));
     this.wrong.push(...this.#dispatches.idleAt(this.clock.now()).map((taskId) => `task ${taskId} waits though a slot is free`));
@@ -220,8 +221,6 @@ export class World {
       this.wrong.push(`run ${run.id} is ${status}, its nodes ${nodes.map((node) => node.status).join(", ")}`);
     if (!isEnded && nodes.every((node) => isOver(node.status) || node.status === "blocked"))
       this.wrong.push(`run ${run.id} stands still: ${nodes.map((node) => node.status).join(", ")}`);
-    // The handle of a run that has ended does not hear of a node that is skipped or forced afterwards.
-    if (isEnded && nodes.some(({ skippedBy, overridden }) => skippedBy !== null || overridden)) return;
     const drawn = run.graph().map((node) => node.status);
     if (drawn.join() !== nodes.map((node) => node.status).join()) this.wrong.push(`run ${run.id} draws ${drawn.join(", ")}`);
   }
