@@ -42,6 +42,8 @@ export class RunAudit {
   #status = "pending";
   /** The rest is being ended: nothing is let go. */
   #isClosing = false;
+  /** Something was begun again: that is a wish, and what is on record already sets no policy off. */
+  #isRevived = false;
   /** A node has failed or was lost since the run began, or was begun again. */
   #hasFailed = false;
 
@@ -69,7 +71,9 @@ export class RunAudit {
   #policyOwed(): readonly string[] {
     const statuses = this.#statuses();
     if (this.#hasFailed && this.#policy.kind === "failFast" && statuses.some((status) => !isEnd(status))) return ["a node has failed, and the run goes on"];
-    return this.#policy.kind === "quorum" && this.#outOfReach(statuses) && statuses.some((status) => !isEnd(status)) ? ["the quorum is out of reach"] : [];
+    return this.#policy.kind === "quorum" && !this.#isRevived && this.#outOfReach(statuses) && statuses.some((status) => !isEnd(status))
+      ? ["the quorum is out of reach"]
+      : [];
   }
 
   #step(step: TaskStatusChanged): void {
@@ -81,6 +85,7 @@ export class RunAudit {
     place.status = step.trigger === "user:skip" ? "succeeded" : step.to;
     if (step.trigger === "user:reset") place.isInHands = true;
     if (step.trigger === "user:start") place.isInHands = false;
+    if (step.kind === "revive" && step.to !== "skipped") this.#isRevived = true;
     if (["user:start", "user:retry", "pipeline:map"].includes(step.trigger)) place.isWanted = true;
     if (["pending", "queued"].includes(step.to)) place.isFailing = false;
     place.isWaiting = step.to === "pending" || step.to === "blocked";
