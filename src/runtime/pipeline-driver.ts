@@ -182,7 +182,8 @@ export class PipelineDriver {
 
   /** Runs again what failed, was lost, cancelled or stopped, or everything from a node on. */
   async retry(request: RetryRequest): Promise<RunSnapshot> {
-    this.#perform(await this.#retry.begin(request));
+    await this.#retry.refresh();
+    this.#perform(this.#retry.begin(request));
     return await this.#record.written();
   }
 

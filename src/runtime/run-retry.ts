@@ -49,12 +49,11 @@ export class RunRetry {
   }
 
   /**
-   * Takes the end of each node back that is to run again; nothing has changed where it is refused.
-   * @returns what is to be done next
+   * Takes the end of each node back that is to run again; nothing has changed where it is refused. Call `refresh` before.
+   * @returns what is to be done next, at once: the graph counts it as done
    * @throws InvalidTransition, CarrierAbandoned, ConfigurationError for a name that no node has
    */
-  async begin({ by, force = false, from }: RetryRequest): Promise<readonly Action[]> {
-    await this.#refresh();
+  begin({ by, force = false, from }: RetryRequest): readonly Action[] {
     const { record, state, takeUp } = this.#parts;
     const nodes = this.#nodesToBegin(from);
     if (!force) this.#refuseAbandoned(nodes);
@@ -67,7 +66,7 @@ export class RunRetry {
 
   /** Would it be refused, were it asked without options? */
   async can(): Promise<VerbAnswer> {
-    await this.#refresh();
+    await this.refresh();
     try {
       this.#refuseAbandoned(this.#nodesToBegin(undefined));
       return { allowed: true, reason: null };
@@ -78,7 +77,7 @@ export class RunRetry {
   }
 
   /** That an abandoned body has ended is noted on the row alone. */
-  async #refresh(): Promise<void> {
+  async refresh(): Promise<void> {
     const { cells, maps, store } = this.#parts;
     const all = [...cells, ...[...maps.values()].flatMap((map) => map.cells)];
     const abandoned = all.filter(({ snapshot }) => snapshot.abandonedBy !== null && isTerminal(snapshot.status));

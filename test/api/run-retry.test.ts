@@ -284,6 +284,32 @@ describe("run.retry({ from })", () => {
   });
 });
 
+describe("two retries in one breath", () => {
+  it("never let a node go whose upstream the other one takes back", async () => {
+    const read: (number | undefined)[] = [];
+    const give = task({ name: "give" }, (ctx) => ctx.attempt);
+    const take = task({ name: "take" }, (_ctx, value: number) => value);
+    const pipeline = definePipeline("pair", {}, (p) => {
+      const above = p.add(give);
+      const args = (up: (node: typeof above) => number): readonly [number] => {
+        read.push(up(above));
+        if (read.length === 1) throw new Error("not yet");
+        return [up(above)];
+      };
+      p.add(take, { deps: [above], args });
+    });
+    await using stage = await openStage({ pipelines: [pipeline] });
+    const run = await stage.controller.startRun(pipeline);
+    await stage.clock.advance(0);
+    expect(run.summary().status).toBe("failed");
+    const both = Promise.allSettled([run.retry(), run.retry({ from: "give" })]);
+    await stage.clock.advance(0);
+    expect((await both).map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+    expect(read).toEqual([1, 1]);
+    expect(await run.wait({ timeout: 0 })).toMatchObject({ status: "succeeded" });
+  });
+});
+
 describe("run.retry of what cannot be retried", () => {
   it("a run in which nothing went wrong: refused with what to do", async () => {
     const one = definePipeline("one", {}, (p) => void p.add(tick));
