@@ -145,7 +145,9 @@ export class RunRetry {
       }
     }
     for (const node of rerun) this.#rerun(node, how);
-    return [...ready, ...actions];
+    // What ends again is a reason for what is let go: first things first.
+    const isEnd = (action: Action): boolean => action.type === "end";
+    return [...actions.filter(isEnd), ...ready, ...actions.filter((action) => !isEnd(action))];
   }
 
   /** A node that has run goes on with its arguments; else its condition and its arguments are yet to be worked out. */

@@ -284,6 +284,31 @@ describe("run.retry({ from })", () => {
   });
 });
 
+it("a retried node that ends again does so before what goes on because of it", async () => {
+  const none = task({ name: "none" }, () => undefined);
+  const fails = breakable("fails");
+  const pipeline = definePipeline("skips", { onFailure: allSettled() }, (p) => {
+    const off = p.add(none, { name: "off", when: () => false });
+    const top = p.add(fails.task);
+    const middle = p.add(none, { name: "middle", deps: [off, top] });
+    p.add(none, { name: "last", deps: [middle], join: "none_failed" });
+  });
+  await using stage = await openStage({ pipelines: [pipeline] });
+  const run = await stage.controller.startRun(pipeline);
+  await stage.clock.advance(0);
+  expect(statuses(run)).toEqual({ off: "skipped", fails: "failed", middle: "cancelled", last: "cancelled" });
+  const seen: string[] = [];
+  const events = stage.controller.events({ types: ["TaskStatusChanged"] });
+  // The failed one counts as succeeded now: "middle" has a skipped upstream left, and "last" takes that.
+  await stage.controller.skip(idOf(run, "fails"), { outcome: 1 });
+  await run.retry();
+  await stage.clock.advance(0);
+  await stage.controller.close();
+  for await (const event of events) if (event.type === "TaskStatusChanged") seen.push(`${event.node} ${event.to}`);
+  expect(seen.indexOf("middle skipped")).toBeGreaterThan(0);
+  expect(seen.indexOf("middle skipped")).toBeLessThan(seen.indexOf("last queued"));
+});
+
 describe("two retries in one breath", () => {
   it("never let a node go whose upstream the other one takes back", async () => {
     const read: (number | undefined)[] = [];
