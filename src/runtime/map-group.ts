@@ -2,7 +2,6 @@ import { InternalError, TaskCancelled } from "../core/errors.ts";
 import type { By } from "../core/lifecycle-events.ts";
 import { itemName } from "../core/map-rules.ts";
 import type { ExecutionHandle, LaunchRequest, Settlement, StopRequest } from "../core/ports/executor.ts";
-import type { Clock } from "../core/ports/clock.ts";
 import { isList } from "../core/options.ts";
 import type { ReasonFact } from "../core/explanation.ts";
 import { DEFAULTS } from "../core/policies/timeout.ts";
@@ -10,40 +9,15 @@ import { holdsSlot } from "../core/snapshot-rules.ts";
 import { failureOf } from "../core/thrown.ts";
 import { isTerminal, REVIVABLE } from "../core/transitions.ts";
 import type { Cell, ItemCarrier } from "./cell.ts";
-import type { Control } from "./control.ts";
 import { ItemGate } from "./item-gate.ts";
 import { ItemPause } from "./item-pause.ts";
-import type { Journal } from "./journal.ts";
-import type { Lifecycle } from "./lifecycle.ts";
 import { settlementOf } from "./map-end.ts";
 import { MapItem } from "./map-item.ts";
 import type { ItemOwner } from "./map-item.ts";
+import type { MapNode, MapParts } from "./map-parts.ts";
 import { OpenItems } from "./open-items.ts";
 import { itemRefusal, renewItem } from "./renew-item.ts";
-import type { MapPlan, NodePlan } from "./run-plan.ts";
 import { creationOf, makeCell, notMade } from "./task-maker.ts";
-
-/** What a map works with. */
-export interface MapParts {
-  readonly clock: Clock;
-  readonly journal: Journal;
-  readonly lifecycle: Lifecycle;
-  readonly control: Control;
-}
-
-/** The node that is a map. */
-export interface MapNode {
-  readonly cell: Cell;
-  readonly plan: NodePlan;
-  readonly map: MapPlan;
-  readonly runId: string;
-  /** An item that fails cancels the others, and is a failure of the run at once. */
-  readonly failsFast: boolean;
-  /** It is certain to fail. */
-  readonly isFailing: () => void;
-  /** Told of each item that is made. */
-  readonly adopt: (cell: Cell) => unknown;
-}
 
 /** So many items are made before the loop may turn. */
 const CHUNK = 500;
@@ -86,6 +60,8 @@ export class MapGroup implements ItemCarrier, ItemOwner {
   /** Its next round runs items again also while an abandoned body of them still runs. */
   #isForced = false;
   readonly #pause: ItemPause;
+  /** While it is paused: what it makes meanwhile waits for this. */
+  #held: PromiseWithResolvers<void> | null = null;
 
   constructor(parts: MapParts, node: MapNode) {
     this.#parts = parts;
@@ -152,7 +128,9 @@ export class MapGroup implements ItemCarrier, ItemOwner {
 
   /** The node has ended. Where that came before it was launched, an item that it was begun for is left. */
   nodeEnded(): void {
-    if (this.#round !== null || this.#open === 0) return;
+    if (this.#round !== null) return;
+    this.#isForOne = false;
+    if (this.#open === 0) return;
     const verb = this.#node.cell.snapshot.status === "stopped" ? "stop" : "cancel";
     this.#haltItems(verb, DEFAULTS.stopGraceMs, { ...BY_MAP, reason: `the map it belongs to was ${this.#node.cell.snapshot.status}` });
   }
@@ -174,7 +152,9 @@ export class MapGroup implements ItemCarrier, ItemOwner {
     const { cell } = this.#node;
     const { status, abandonedBy } = cell.snapshot;
     if (!isTerminal(status)) {
-      if (holdsSlot(cell.snapshot) && status !== "stopping") return () => this.#count(item);
+      const isUnderWay = holdsSlot(cell.snapshot) && status !== "stopping";
+      // What is queued takes along whatever waits by then.
+      if (isUnderWay || status === "queued") return () => this.#count(item);
       throw itemRefusal(item.cell, verb, `the map it belongs to is ${status}`);
     }
     if (abandonedBy !== null) throw itemRefusal(item.cell, verb, "the map it belongs to was forced away, and its items are still ending");
@@ -233,13 +213,30 @@ export class MapGroup implements ItemCarrier, ItemOwner {
   async #expand(round: Round): Promise<void> {
     const [items] = round.request.args;
     if (!isList(items)) throw new InternalError(`the map "${this.#node.plan.name}" has no list of items.`);
-    this.#items.length = Math.min(this.#items.length, items.length);
+    this.#dropItems(items.length);
     for (let from = 0; from < items.length; from += CHUNK) {
       await this.#makeItems(items.slice(from, from + CHUNK), from);
-      await this.#parts.clock.turn();
-      if (round.stop !== null) return;
+      if (!(await this.#mayGoOn(round))) return;
     }
     this.#isFresh = false;
+  }
+
+  /** The loop turns, and while the map is paused nothing more is made. False: it was asked to end. */
+  async #mayGoOn(round: Round): Promise<boolean> {
+    await this.#parts.clock.turn();
+    while (this.#held !== null && round.stop === null) await this.#held.promise;
+    return round.stop === null;
+  }
+
+  #letOn(): void {
+    this.#held?.resolve();
+    this.#held = null;
+  }
+
+  /** The list has become shorter: what waits behind its end is no item any more. */
+  #dropItems(length: number): void {
+    this.#haltItems("cancel", 0, { ...BY_MAP, reason: `the map has ${length} items now` }, length);
+    this.#items.length = Math.min(this.#items.length, length);
   }
 
   async #makeItems(values: readonly unknown[], from: number): Promise<void> {
@@ -300,10 +297,9 @@ export class MapGroup implements ItemCarrier, ItemOwner {
 
   /** The map is retried: so is each of its items that did not succeed. What cannot run again stays, and fails the map once more. */
   async #again(round: Round): Promise<void> {
-    const { lifecycle, clock } = this.#parts;
+    const { lifecycle } = this.#parts;
     for (const [index, item] of this.#items.entries()) {
-      if (index % CHUNK === CHUNK - 1) await clock.turn();
-      if (round.stop !== null) return;
+      if (index % CHUNK === CHUNK - 1 && !(await this.#mayGoOn(round))) return;
       if (!REVIVABLE.has(item.cell.snapshot.status)) continue;
       lifecycle.hold(item.cell);
       if (lifecycle.apply(item.cell, { type: "retry", ...BY_MAP, force: this.#isForced }) === null) this.#count(item);
@@ -342,24 +338,28 @@ export class MapGroup implements ItemCarrier, ItemOwner {
 
   #stop(round: Round, asked: StopRequest): void {
     round.stop = asked;
+    this.#letOn();
     // Forced away, the node wishes nothing any more.
     const verb = this.#node.cell.snapshot.requestedAction === "stop" ? "stop" : "cancel";
     this.#haltItems(verb, asked.graceMs, { ...BY_MAP, reason: asked.message });
     this.#look();
   }
 
-  #haltItems(verb: "stop" | "cancel", graceMs: number, by: By): void {
-    for (const { cell, isOpen } of this.#items) if (isOpen && !isTerminal(cell.snapshot.status)) this.#parts.control.haltNow(cell, verb, { by, graceMs });
+  #haltItems(verb: "stop" | "cancel", graceMs: number, by: By, from = 0): void {
+    for (const { cell, isOpen } of this.#items.slice(from))
+      if (isOpen && !isTerminal(cell.snapshot.status)) this.#parts.control.haltNow(cell, verb, { by, graceMs });
   }
 
   /** What runs is paused, and nothing else begins; what waits keeps its status. */
   #pauseItems(): void {
+    this.#held ??= Promise.withResolvers();
     this.#gate.shut();
     this.#gate.takeBack(this.#items.filter((item) => item.isInside && this.#parts.lifecycle.unqueue(item.cell)));
     this.#pause.begin(this.cells, { ...BY_MAP, actor: this.#node.cell.snapshot.pausedBy ?? "system" });
   }
 
   #resumeItems(): void {
+    this.#letOn();
     this.#pause.end(BY_MAP);
     if (this.#round !== null && this.#isRunnable(this.#round)) this.#gate.open();
   }

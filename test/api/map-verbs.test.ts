@@ -184,12 +184,55 @@ describe("pause of a map", () => {
     const paused = controller.pause(id("each"));
     await clock.advance("1m");
     expect(await paused).toBe(true);
-    expect(run.items("each")).toHaveLength(1_700);
     expect(ran).toBe(0);
     await controller.resume(id("each"));
     await clock.advance("1m");
     expect(ran).toBe(1_700);
     expect(await run.snapshot()).toMatchObject({ status: "succeeded" });
+  });
+
+  it("while it expands makes no more items than those under way, until it is resumed or stopped", async () => {
+    const each = () => task({ name: "counts" }, (_ctx, value: number) => value);
+    await using stage = await openMap(each, { items: Array.from({ length: 1_700 }, (_, index) => index), beside: holds });
+    const { controller, clock, id, run, items } = stage;
+    await expanding(run);
+    void controller.pause(id("each"));
+    await clock.advance("1m");
+    const made = items().length;
+    expect(made).toBeLessThanOrEqual(1_000);
+    await controller.resume(id("each"));
+    await controller.pause(id("each"));
+    await clock.advance("1m");
+    expect(items().length).toBeLessThan(1_700);
+    const stopped = controller.stop(id("each"));
+    await clock.advance("1m");
+    expect(await stopped).toMatchObject({ status: "stopped" });
+    // Retried, it makes the others, too.
+    await controller.retry(id("each"));
+    await clock.advance("1m");
+    expect(await stage.of("each")).toMatchObject({ status: "succeeded" });
+    expect(items()).toHaveLength(1_700);
+  });
+
+  it("while its items are queued again queues no more of them until it is resumed", async () => {
+    let isMended = false;
+    const each = () =>
+      task({ name: "mends" }, (_ctx, value: number) => {
+        if (!isMended) throw new Error("broken");
+        return value;
+      });
+    await using stage = await openMap(each, { items: Array.from({ length: 1_700 }, (_, index) => index), beside: holds });
+    const { controller, clock, id, items } = stage;
+    await clock.advance("1m");
+    isMended = true;
+    await controller.retry(id("each"));
+    while (!items().includes("queued")) await clock.turn();
+    void controller.pause(id("each"));
+    await clock.advance("1m");
+    expect(items().filter((status) => status === "failed").length).toBeGreaterThan(0);
+    await controller.resume(id("each"));
+    await clock.advance("1m");
+    expect(await stage.of("each")).toMatchObject({ status: "succeeded" });
   });
 });
 
@@ -410,6 +453,31 @@ describe("retry", () => {
     await clock.advance("1m");
   });
 
+  it("of several items at once, after the map has failed, begins each of them", async () => {
+    await using stage = await openMap(oddFails, { items: [1, 2, 3, 5], beside: holds });
+    const { controller, clock, id, items } = stage;
+    await clock.advance(1);
+    const answers = await Promise.all(["each[0]", "each[2]", "each[3]"].map(async (name) => await controller.retry(id(name))));
+    expect(answers.map(({ status }) => status)).toEqual(["queued", "queued", "queued"]);
+    await clock.advance(1);
+    expect(items()).toEqual(["succeeded", "succeeded", "succeeded", "succeeded"]);
+    expect(await stage.of("each")).toMatchObject({ status: "succeeded", outcome: [10, 20, 30, 50], attempt: 2 });
+  });
+
+  it("of the map after one item's begin was cancelled with it runs all that did not succeed", async () => {
+    await using stage = await openMap(oddFails, { items: [1, 2, 3], beside: holds });
+    const { controller, clock, id, run, items } = stage;
+    await clock.advance(1);
+    void run.pause({ timeout: 0 });
+    await controller.retry(id("each[0]"));
+    await controller.cancel(id("each"));
+    expect(items()).toEqual(["cancelled", "succeeded", "failed"]);
+    await controller.retry(id("each"));
+    await run.resume();
+    await clock.advance(1);
+    expect(await stage.of("each")).toMatchObject({ status: "succeeded", outcome: [10, 20, 30] });
+  });
+
   it("of the map runs its failed items again, and no other", async () => {
     await using stage = await openMap(oddFails, { items: [1, 2, 3], beside: holds });
     const { controller, clock, id } = stage;
@@ -464,6 +532,58 @@ describe("reset", () => {
     await clock.advance(1);
     expect(await stage.of("each")).toMatchObject({ status: "succeeded", outcome: [20, 40] });
     expect(await stage.of("each[1]")).toMatchObject({ status: "succeeded", attempt: 2 });
+  });
+
+  it.each(["reset", "retry", "paused"] as const)("of a map takes along an item that waits: begun again by %s", async (how) => {
+    await using stage = await openMap(oddFails, { items: [1, 2, 4], beside: holds });
+    const { controller, clock, id, run, items } = stage;
+    await clock.advance(1);
+    await controller.hold({ name: "odd-fails" });
+    if (how === "reset") await controller.reset(id("each[0]"), { confirm: true });
+    else await controller.retry(id("each[0]"));
+    if (how === "paused") await controller.pause(id("each[0]"));
+    await controller.reset(id("each"), { confirm: true });
+    expect(await controller.can(id("each"), "start")).toMatchObject({ allowed: true });
+    await controller.start(id("each"));
+    await clock.advance(1);
+    await controller.release({ name: "odd-fails" });
+    await clock.advance(1);
+    // The first fails in an attempt that is its first again.
+    expect(items().slice(1)).toEqual(["succeeded", "succeeded"]);
+    expect(await stage.of("each[0]")).toMatchObject({ attempt: 1, failure: { message: "odd: 1" } });
+    expect(await stage.of("each[1]")).toMatchObject({ attempt: 2 });
+    void run.stop();
+    await clock.advance("1m");
+  });
+
+  it("of a map whose list is shorter then cancels what waits behind its end", async () => {
+    let length = 3;
+    const list = task({ name: "list" }, () => Array.from({ length }, (_, index) => index));
+    const each = task({ name: "each" }, (_ctx, value: number) => value);
+    const fan = definePipeline("fan", {}, (p) => {
+      const above = p.add(list);
+      p.map(each, { deps: [above], items: (up) => up(above) });
+      p.add(holds);
+    });
+    await using stage = await openStage({ pipelines: [fan] });
+    const { controller, clock } = stage;
+    const run = await controller.startRun(fan);
+    await clock.advance(1);
+    const last = run.items("each")[2]?.taskId ?? "";
+    await controller.hold({ name: "each" });
+    await controller.reset(last, { confirm: true });
+    const [above, map] = run.graph().map(({ taskId }) => taskId);
+    length = 2;
+    await controller.reset(above ?? "", { confirm: true });
+    await controller.start(above ?? "");
+    await clock.advance(1);
+    await controller.reset(map ?? "", { confirm: true });
+    await controller.start(map ?? "");
+    await controller.release({ name: "each" });
+    await clock.advance(1);
+    expect(await controller.get(map ?? "")).toMatchObject({ status: "succeeded", outcome: [0, 1] });
+    expect(await controller.get(last)).toMatchObject({ status: "cancelled" });
+    expect((await controller.history(last)).at(-1)).toMatchObject({ reason: "the map has 2 items now" });
   });
 
   it("of an item makes its map wait for it until it is started", async () => {

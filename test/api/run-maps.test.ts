@@ -59,7 +59,8 @@ describe("a run with a map", () => {
     await stage.clock.advance(0);
     expect(await paused).toEqual({ status: "paused", unpaused: [] });
     await stage.clock.advance("1h");
-    expect({ ran, made: run.items("each").length }).toEqual({ ran: 0, made: 2_000 });
+    expect(ran).toBe(0);
+    expect(run.items("each").length).toBeLessThan(2_000);
     await run.resume();
     await stage.clock.advance(1);
     expect(await run.wait({ timeout: "1s" })).toMatchObject({ status: "succeeded" });
