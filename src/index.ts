@@ -21,6 +21,7 @@ export { definePipeline } from "./api/pipeline.ts";
 export type {
   AnyNode,
   AnyPipeline,
+  AtOnce,
   Computed,
   ItemOf,
   MapOptions,
@@ -41,7 +42,7 @@ export { runTask } from "./api/run-task.ts";
 export type { RunTaskOptions, RunTaskRest } from "./api/run-task.ts";
 export type { ParsedArgs, SchemaResult, StandardSchema, TupleSchema } from "./api/standard-schema.ts";
 export { task } from "./api/task.ts";
-export type { AnyTask, CarrierChoice, OtherKind, ArgsThen, Task, TaskOptions, TaskResult } from "./api/task.ts";
+export type { AnyTask, ArgsOf, CarrierChoice, HooksOf, OtherKind, ArgsThen, Task, TaskOptions, TaskResult } from "./api/task.ts";
 export { TaskHandle } from "./api/task-handle.ts";
 export type { AttemptRecord, AttemptTimes } from "./core/attempt.ts";
 export type { BucketOptions, StartOptions } from "./api/scheduling.ts";
@@ -52,7 +53,7 @@ export type { Duration } from "./core/duration.ts";
 export * from "./core/errors.ts";
 export { EVENT_TYPES, WARNING_CODES } from "./core/events.ts";
 export type * from "./core/events.ts";
-export { FAILURE_KINDS } from "./core/failure.ts";
+export { FAILURE_KINDS, isFailure } from "./core/failure.ts";
 export type { Failure, FailureCause, FailureKind } from "./core/failure.ts";
 export type { Join } from "./core/join.ts";
 export type { FailedItems } from "./core/map-rules.ts";

@@ -5,7 +5,6 @@ import { parseDuration } from "../core/duration.ts";
 import type { Duration } from "../core/duration.ts";
 import { CONCURRENCY_KEYS, resolveConcurrencyPolicy } from "../core/policies/concurrency.ts";
 import type { FeedEntry, Page, StatusCounts, TaskQuery } from "../core/ports/store.ts";
-import { HOOK_NAMES } from "../core/ports/hooks.ts";
 import { quietLogger } from "../core/ports/logger.ts";
 import type { RunSnapshot } from "../core/run.ts";
 import { DEFAULTS } from "../core/policies/timeout.ts";
@@ -19,13 +18,14 @@ import type { TaskStatus } from "../core/status.ts";
 import type { Verb, VerbAnswer } from "../core/verbs.ts";
 import { Engine } from "../runtime/engine.ts";
 import type { Health, Orphan } from "../runtime/health.ts";
+import { harmlessLogger } from "../runtime/harmless-logger.ts";
 import { systemClock } from "../runtime/system-clock.ts";
 import { memoryStore } from "../stores/memory/store.ts";
 import { CARRIER_KEYS, readCarrierOptions } from "./carrier-options.ts";
 import { checkInput } from "./check-input.ts";
 import { checkPorts } from "./check-ports.ts";
 import { readHooks } from "./hooks.ts";
-import { LOOP_WATCH_KEYS, readEventOptions, readFolder, readLoopWatch, refuseWhileLoading, readPriority, readVerbOptions } from "./options.ts";
+import { LOOP_WATCH_KEYS, OPEN_KEYS, readEventOptions, readFolder, readLoopWatch, refuseWhileLoading, readPriority, readVerbOptions } from "./options.ts";
 import type {
   Asking,
   ControllerOptions,
@@ -55,26 +55,10 @@ import { BUCKET_KEYS, checkPerBucket, readBucketChoice, readBuckets, readHoldTar
 import { storableOverrides } from "./storable-overrides.ts";
 import { POLICY_KEYS, resolveTask } from "./task.ts";
 import type { ArgsThen, Task } from "./task.ts";
+import { TagCheck } from "./tag-check.ts";
 import { TaskControls } from "./task-controls.ts";
 import { TaskHandle } from "./task-handle.ts";
 
-const OPEN_KEYS = [
-  "store",
-  "tasks",
-  "pipelines",
-  "concurrency",
-  "buckets",
-  "clock",
-  "logger",
-  "random",
-  "artifacts",
-  "executor",
-  "threads",
-  "processes",
-  "executors",
-  "watchLoop",
-  ...HOOK_NAMES,
-] as const;
 const SUBMIT_KEYS = ["priority", "retry", "timeout", "tags", "delay", "runAt", "bucketKey"] as const;
 
 /**
@@ -86,12 +70,14 @@ export class Controller {
   readonly #registry: Registry;
   readonly #controls: TaskControls;
   readonly #buckets: Buckets | null;
+  readonly #tags: TagCheck;
 
-  private constructor(engine: Engine, registry: Registry, buckets: Buckets | null) {
+  private constructor(engine: Engine, registry: Registry, { buckets, tags }: { readonly buckets: Buckets | null; readonly tags: TagCheck }) {
     this.#engine = engine;
     this.#registry = registry;
     this.#controls = new TaskControls(engine, (name, overrides) => registry.definition(name, overrides));
     this.#buckets = buckets;
+    this.#tags = tags;
   }
 
   /**
@@ -113,6 +99,7 @@ export class Controller {
     const concurrency = resolveConcurrencyPolicy(options.concurrency);
     const buckets = readBuckets(options.buckets, concurrency);
     const carriers = readCarrierOptions({ executor, threads, processes, executors });
+    const logger = harmlessLogger(options.logger ?? quietLogger);
     const store = options.store ?? memoryStore();
     await store.open();
     const engine = new Engine({
@@ -123,7 +110,7 @@ export class Controller {
       store,
       concurrency,
       clock: options.clock ?? systemClock,
-      logger: options.logger ?? quietLogger,
+      logger,
       random: options.random ?? Math.random,
     });
     try {
@@ -132,7 +119,9 @@ export class Controller {
       await engine.close(0);
       throw error;
     }
-    return new Controller(engine, registry, buckets);
+    const tags = new TagCheck(registry, logger);
+    tags.check(concurrency.limits.keys(), "concurrency.limits");
+    return new Controller(engine, registry, { buckets, tags });
   }
 
   /**
@@ -159,6 +148,7 @@ export class Controller {
       availableAt: readStartTime({ delay, runAt }, this.#engine.clock.now(), "submit"),
       overrides: isAsDefined ? null : storableOverrides({ retry, timeout, tags }),
     });
+    if (tags !== undefined) this.#tags.bring(definition.tags);
     return new TaskHandle(this.#controls, cell);
   }
 
@@ -179,6 +169,8 @@ export class Controller {
       bucket: readBucketChoice(bucketKey, this.#buckets, "startRun"),
       use: (task) => this.#registry.use(task),
     });
+    this.#registry.built(pipeline);
+    this.#tags.learn();
     return new RunHandle(this.#engine, await this.#engine.startRun(plan));
   }
 
@@ -231,9 +223,13 @@ export class Controller {
    * @throws ConfigurationError, and nothing has changed
    */
   async setLimits(change: LimitsChange): Promise<Limits> {
-    const concurrency = changeLimits(this.#engine.concurrency, change, "setLimits");
+    const before = this.#engine.concurrency;
+    const concurrency = changeLimits(before, change, "setLimits");
     if (concurrency.perBucket !== null) checkPerBucket(this.#buckets, "setLimits: perBucket");
     this.#engine.setConcurrency(concurrency);
+    // A limit that is lifted again was meant for its tag, whatever that is.
+    const named = Object.keys(change.limits ?? {}).filter((tag) => concurrency.limits.has(tag) || !before.limits.has(tag));
+    this.#tags.check(named, "setLimits: limits");
     return this.limits;
   }
 
@@ -246,6 +242,7 @@ export class Controller {
     const { by } = readVerbOptions(options, "hold");
     const read = this.#holdTarget(target, "hold");
     this.#engine.refuseWhenClosed();
+    if ("tag" in read) this.#tags.check([read.tag], "hold");
     return this.#engine.holds.hold(read, { actor: by.actor ?? "user", reason: by.reason ?? null });
   }
 
@@ -253,7 +250,9 @@ export class Controller {
   async release(target: HoldTarget): Promise<boolean> {
     const read = this.#holdTarget(target, "release");
     this.#engine.refuseWhenClosed();
-    return this.#engine.holds.release(read);
+    const wasHeld = this.#engine.holds.release(read);
+    if (!wasHeld && "tag" in read) this.#tags.check([read.tag], "release");
+    return wasHeld;
   }
 
   /** What is held, by whom and why, the oldest first. */

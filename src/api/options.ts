@@ -11,6 +11,7 @@ import type { ConcurrencyPolicy } from "../core/policies/concurrency.ts";
 import type { RetryPolicy } from "../core/policies/retry.ts";
 import type { TimeoutPolicy } from "../core/policies/timeout.ts";
 import type { Clock } from "../core/ports/clock.ts";
+import { HOOK_NAMES } from "../core/ports/hooks.ts";
 import type { TaskHooks } from "../core/ports/hooks.ts";
 import type { Logger } from "../core/ports/logger.ts";
 import type { TaskQuery, TaskStore } from "../core/ports/store.ts";
@@ -53,6 +54,25 @@ export interface ControllerOptions extends CarrierOptions, TaskHooks {
   /** A number in [0, 1) for jitter; default `Math.random`. */
   readonly random?: () => number;
 }
+
+/** The options of `Controller.open`. */
+export const OPEN_KEYS = [
+  "store",
+  "tasks",
+  "pipelines",
+  "concurrency",
+  "buckets",
+  "clock",
+  "logger",
+  "random",
+  "artifacts",
+  "executor",
+  "threads",
+  "processes",
+  "executors",
+  "watchLoop",
+  ...HOOK_NAMES,
+] as const;
 
 /** Options of `submit`. */
 export interface SubmitOptions extends StartOptions {

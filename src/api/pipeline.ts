@@ -12,8 +12,8 @@ import { resolveAggregationPolicy } from "../core/policies/aggregation.ts";
 import type { RetryPolicy } from "../core/policies/retry.ts";
 import type { TimeoutPolicy } from "../core/policies/timeout.ts";
 import { checkSchema } from "./check-input.ts";
-import type { ParsedArgs, StandardSchema, TupleSchema } from "./standard-schema.ts";
-import type { Task } from "./task.ts";
+import type { StandardSchema, TupleSchema } from "./standard-schema.ts";
+import type { ArgsOf, Task } from "./task.ts";
 
 /** Only in the type: what a node gives to those that read it. */
 export const value: unique symbol = Symbol("value");
@@ -144,25 +144,18 @@ export interface Pipeline<Name extends string, Params extends readonly unknown[]
 /** Any pipeline, whatever its parameters. */
 export type AnyPipeline = Pipeline<string, never>;
 
+/** What a function may return that has to be done when it returns: no promise. It is not looked at. */
+export type AtOnce = void | null | boolean | number | bigint | string | symbol | (object & { readonly then?: never });
+
 /**
  * Defines a pipeline. `build` is called once per run, with the run's parameters, and must return at once.
  * @throws ConfigurationError for a name or option that makes no sense. Source §3.3.
  */
-export function definePipeline<const Name extends string, Schema extends TupleSchema>(
+export function definePipeline<const Name extends string, Params extends readonly unknown[], Schema extends TupleSchema | undefined = undefined>(
   name: Name,
-  options: PipelineOptions & { readonly input: Schema },
-  build: (p: PipelineBuilder, ...params: ParsedArgs<Schema>) => void,
-): Pipeline<Name, ParsedArgs<Schema>>;
-export function definePipeline<const Name extends string, Params extends readonly unknown[]>(
-  name: Name,
-  options: PipelineOptions & { readonly input?: undefined },
-  build: (p: PipelineBuilder, ...params: Params) => void,
-): Pipeline<Name, Params>;
-export function definePipeline<const Name extends string, Params extends readonly unknown[]>(
-  name: Name,
-  options: PipelineOptions,
-  build: (p: PipelineBuilder, ...params: Params) => void,
-): Pipeline<Name, Params> {
+  options: PipelineOptions & { readonly input?: Schema },
+  build: (p: PipelineBuilder, ...params: ArgsOf<Schema, Params>) => AtOnce,
+): Pipeline<Name, ArgsOf<Schema, Params>> {
   checkName(name, "a pipeline's name");
   const { onFailure, onUpstreamFailure = "cancel", input } = checkOptions(options, ["onFailure", "onUpstreamFailure", "input"], `pipeline "${name}"`);
   resolveAggregationPolicy(onFailure, `pipeline "${name}": onFailure`);

@@ -18,6 +18,8 @@ export class Registry {
   /** Tasks that only nodes of pipelines use. */
   readonly #nodeTasks = new Map<string, Entry>();
   readonly #pipelines = new Map<string, AnyPipeline>();
+  /** Those that no run has built yet. */
+  readonly #unbuilt = new Set<AnyPipeline>();
 
   constructor(tasks: unknown, pipelines: unknown) {
     for (const given of checkList<AnyTask>(tasks, "tasks", ["run", "options"], "task(...)")) {
@@ -28,6 +30,7 @@ export class Registry {
       if (this.#pipelines.has(pipeline.name))
         throw new ConfigurationError(`two pipelines are named ${describeValue(pipeline.name)}. Give one of them another name.`);
       this.#pipelines.set(pipeline.name, pipeline);
+      this.#unbuilt.add(pipeline);
     }
   }
 
@@ -80,6 +83,21 @@ export class Registry {
   checkTaskName(name: string): void {
     if (!this.#tasks.has(name) && !this.#nodeTasks.has(name))
       throw new UnknownName("task", name, nearestNames(name, [...this.#tasks.keys(), ...this.#nodeTasks.keys()]));
+  }
+
+  /** Of every task that is registered, or that a node has used. */
+  get tags(): ReadonlySet<string> {
+    return new Set([...this.#tasks.values(), ...this.#nodeTasks.values()].flatMap(({ definition }) => definition.tags));
+  }
+
+  /** There are pipelines whose nodes nobody knows yet. */
+  get hasUnbuilt(): boolean {
+    return this.#unbuilt.size > 0;
+  }
+
+  /** A run has built it: its nodes have been told of. */
+  built(pipeline: AnyPipeline): void {
+    this.#unbuilt.delete(pipeline);
   }
 
   /** A node of a pipeline uses this task: two different ones must not share a name. */

@@ -11,7 +11,7 @@ import type { TaskContext } from "../core/ports/task-context.ts";
 import type { TaskDefinition } from "../runtime/task-definition.ts";
 import { checkSchema } from "./check-input.ts";
 import { readHooks } from "./hooks.ts";
-import type { ParsedArgs, StandardSchema, TupleSchema } from "./standard-schema.ts";
+import type { StandardSchema, TupleSchema } from "./standard-schema.ts";
 
 /** Options of a task. Source §3.3. */
 export type TaskOptions<Name extends string = string> = TaskSettings<Name> & CarrierChoice;
@@ -23,9 +23,8 @@ export type TaskOptions<Name extends string = string> = TaskSettings<Name> & Car
  * module, so it must say which: `module: import.meta.url`. Any other kind is one given to the controller. Source §13.2.
  */
 export type CarrierChoice =
-  | { readonly executor?: "inline" | "async"; readonly module?: string }
   | { readonly executor: "thread" | "process"; readonly module: string }
-  | { readonly executor: OtherKind; readonly module?: string };
+  | { readonly executor?: "inline" | "async" | OtherKind; readonly module?: string };
 
 /** The kind of an executor that is not ours; the types cannot know which there are. */
 export type OtherKind = `custom:${string}`;
@@ -59,6 +58,15 @@ export type AnyTask = Task<string, never, unknown>;
 /** What a task's code returns in the end. */
 export type TaskResult<T> = T extends Task<string, never, infer Result> ? Result : never;
 
+/** What the schema gives out, or where there is none what the function takes. */
+export type ArgsOf<Schema, Args extends readonly unknown[]> = Schema extends StandardSchema<unknown, infer Parsed extends readonly unknown[]> ? Parsed : Args;
+
+/**
+ * Hooks of a task with such a result. `never` is also what the result is while the function has not been looked at: hooks are
+ * judged when it has, so that a mistake in them is not told of as one of the function.
+ */
+export type HooksOf<Result> = TaskHooks<Result> | ([Result] extends [never] ? object : never);
+
 /** The tuple of arguments, which may be left out only where none is required, then the options. */
 export type ArgsThen<Args extends readonly unknown[], Options> = [] extends Args
   ? [args?: Readonly<Args>, options?: Options]
@@ -75,21 +83,11 @@ export const POLICY_KEYS = { retry: RETRY_KEYS, timeout: TIMEOUT_KEYS } as const
  * where its result type is known.
  * @throws ConfigurationError for a name, option or policy that makes no sense. Source §3.3.
  */
-export function task<const Name extends string, Schema extends TupleSchema, Result>(
-  options: TaskOptions<Name> & { readonly input: Schema },
-  run: (ctx: TaskContext, ...args: ParsedArgs<Schema>) => Result | PromiseLike<Result>,
-  hooks?: TaskHooks<NoInfer<Result>>,
-): Task<Name, ParsedArgs<Schema>, Result>;
-export function task<const Name extends string, Args extends readonly unknown[], Result>(
-  options: TaskOptions<Name> & { readonly input?: undefined },
-  run: (ctx: TaskContext, ...args: Args) => Result | PromiseLike<Result>,
-  hooks?: TaskHooks<NoInfer<Result>>,
-): Task<Name, Args, Result>;
-export function task<const Name extends string, Args extends readonly unknown[], Result>(
-  options: TaskOptions<Name>,
-  run: (ctx: TaskContext, ...args: Args) => Result | PromiseLike<Result>,
-  hooks?: TaskHooks<NoInfer<Result>>,
-): Task<Name, Args, Result> {
+export function task<const Name extends string, Args extends readonly unknown[], Result = never, Schema extends TupleSchema | undefined = undefined>(
+  options: TaskOptions<Name> & { readonly input?: Schema },
+  run: (ctx: TaskContext, ...args: ArgsOf<Schema, Args>) => Result | PromiseLike<Result>,
+  hooks?: HooksOf<NoInfer<Result>>,
+): Task<Name, ArgsOf<Schema, Args>, Result> {
   if (typeof options !== "object" || options === null) {
     throw new ConfigurationError(`the first argument of task() must be its options, such as { name: "extract" }; found ${describeValue(options)}.`);
   }

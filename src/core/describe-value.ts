@@ -35,6 +35,7 @@ function describe(value: unknown, outermost: boolean): string {
 
 function describeObject(value: object, outermost: boolean): string {
   if (Array.isArray(value)) return outermost ? listOf("[", value.slice(0, MAX_ITEMS).map(inner), value.length, "]") : "[…]";
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? "Invalid Date" : `Date ${value.toISOString()}`;
   const label = labelOf(value);
   if (!outermost) return `${label}{…}`;
   const keys = Object.keys(value);

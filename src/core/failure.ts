@@ -39,6 +39,48 @@ export interface Failure {
   readonly abandoned: boolean;
 }
 
+/** What each field of a failure holds. */
+const FIELDS: { readonly [Field in keyof Failure]-?: (value: unknown) => boolean } = {
+  kind: (value) => FAILURE_KINDS.some((kind) => kind === value),
+  message: isText,
+  name: isText,
+  stack: isTextOrNull,
+  causes: (value) => Array.isArray(value) && value.every(isCause),
+  retryable: isFlag,
+  exitCode: (value) => value === null || typeof value === "number",
+  signal: isTextOrNull,
+  forced: isFlag,
+  abandoned: isFlag,
+};
+
+/**
+ * Is this a failure's record, such as those among the results of a map that keeps them? It is told by its form: exactly the
+ * fields of a `Failure`, each with such a value. So it can be asked of one that has been stored or has come from another
+ * process; of the results of tasks only one that is such a record itself is taken for a failure.
+ */
+export function isFailure(value: unknown): value is Failure {
+  if (typeof value !== "object" || value === null) return false;
+  const fields = Object.entries(FIELDS);
+  return Object.keys(value).length === fields.length && fields.every(([field, fits]) => Object.hasOwn(value, field) && fits(Reflect.get(value, field)));
+}
+
+function isCause(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return "name" in value && isText(value.name) && "message" in value && isText(value.message) && "stack" in value && isTextOrNull(value.stack);
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === "string";
+}
+
+function isTextOrNull(value: unknown): boolean {
+  return value === null || typeof value === "string";
+}
+
+function isFlag(value: unknown): boolean {
+  return typeof value === "boolean";
+}
+
 /** A failure that did not come from a thrown value: the parts left out have their usual value. */
 export function createFailure(parts: Pick<Failure, "kind" | "message"> & Partial<Omit<Failure, "kind" | "message">>): Failure {
   return {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ConfigurationError, definePipeline, memoryStore, task } from "../../src/index.ts";
-import type { PipelineBuilder, PipelineNode } from "../../src/index.ts";
+import type { AtOnce, PipelineBuilder, PipelineNode } from "../../src/index.ts";
 import { call, callNow, openStage } from "./stage.ts";
 
 const echo = task({ name: "echo" }, (_ctx, value?: unknown) => value);
@@ -8,7 +8,7 @@ const tick = task({ name: "tick" }, () => 1);
 
 /** What becomes of a run whose build does this. Nothing is stored of one that is refused. */
 async function refusal(build: (p: PipelineBuilder) => unknown): Promise<unknown> {
-  const pipeline = definePipeline("p", {}, (p) => Reflect.apply(build, undefined, [p]));
+  const pipeline = definePipeline("p", {}, (p): AtOnce => Reflect.apply(build, undefined, [p]) as AtOnce);
   await using stage = await openStage({ pipelines: [pipeline], store: memoryStore({ maxValueBytes: 1_000 }) });
   const problem = await stage.controller.startRun(pipeline).then(
     () => "started",

@@ -1,13 +1,15 @@
 import { expectTypeOf } from "vitest";
 import { z } from "zod";
-import { allSettled, Controller, definePipeline, exponential, failFast, quorum, runTask, task } from "../../src/index.ts";
+import { allSettled, Controller, definePipeline, exponential, failFast, isFailure, quorum, runTask, task } from "../../src/index.ts";
 import type {
   Failure,
   FeedEntry,
   Hold,
   HoldTarget,
   Limits,
+  ParsedArgs,
   Pipeline,
+  PipelineBuilder,
   PipelineNode,
   RunHandle,
   RunSnapshot,
@@ -16,9 +18,11 @@ import type {
   TaskContext,
   TaskEvent,
   TaskHandle,
+  TaskHooks,
   TaskResult,
   TaskSnapshot,
   TaskStatus,
+  TupleSchema,
 } from "../../src/index.ts";
 
 // Checked by `tsc` with the tests (npm run types). No cast and no `any` here: this is what a user writes.
@@ -195,6 +199,63 @@ const hookedByName = task({ name: "hooked-by-name", input: z.tuple([z.number()])
   onSuccess: (_snapshot, text) => expectTypeOf(text).toEqualTypeOf<string>(),
 });
 expectTypeOf(hookedByName).toEqualTypeOf<Task<"hooked-by-name", [number], string>>();
+
+// Hooks that stand elsewhere, for one result or for all of them: the result is still that of the function.
+const alert: TaskHooks = { onFailure: (snapshot, failure) => void [snapshot.name, failure.message] };
+const ofNumbers: TaskHooks<number> = { onSuccess: (_snapshot, value) => value.toFixed() };
+const ofMore: TaskHooks<number | null> = { onSuccess: (_snapshot, value) => value?.toFixed() };
+const inferred = { onSuccess: (_snapshot: TaskSnapshot, value: number) => value };
+const square = (_ctx: TaskContext, side: number): number => side * side;
+for (const hooks of [alert, ofNumbers, ofMore, inferred, { ...alert, ...ofNumbers }]) {
+  expectTypeOf(task({ name: "square" }, (_ctx, side: number): number => side * side, hooks)).toEqualTypeOf<Task<"square", [side: number], number>>();
+  expectTypeOf(task({ name: "square" }, async (_ctx, side: number) => side * side, hooks)).toEqualTypeOf<Task<"square", [side: number], number>>();
+  expectTypeOf(task({ name: "square" }, square, hooks)).toEqualTypeOf<Task<"square", [side: number], number>>();
+  expectTypeOf(task({ name: "one" }, () => 1, hooks)).toEqualTypeOf<Task<"one", [], number>>();
+  expectTypeOf(task({ name: "next", input: z.tuple([z.number()]) }, (_ctx, value) => value + 1, hooks)).toEqualTypeOf<Task<"next", [number], number>>();
+}
+expectTypeOf(task({ name: "square" }, square, alert)).toEqualTypeOf<Task<"square", [side: number], number>>();
+expectTypeOf(task({ name: "square" }, (_ctx, side: number): number => side * side, alert)).toEqualTypeOf<Task<"square", [side: number], number>>();
+expectTypeOf(task({ name: "square" }, (_ctx, side: number): number => side * side, ofNumbers)).toEqualTypeOf<Task<"square", [side: number], number>>();
+const mixed = task({ name: "square" }, (_ctx, side: number) => side * side, {
+  ...alert,
+  onSuccess: (_snapshot, value) => expectTypeOf(value).toEqualTypeOf<number>(),
+});
+expectTypeOf(mixed).toEqualTypeOf<Task<"square", [side: number], number>>();
+const throws = task({ name: "throws" }, (_ctx, why: string): never => {
+  throw new Error(why);
+});
+expectTypeOf(throws).toEqualTypeOf<Task<"throws", [why: string], never>>();
+task({ name: "anything" }, (): unknown => 1, { onSuccess: (_snapshot, value) => expectTypeOf(value).toBeUnknown() });
+
+/** Functions that make tasks and pipelines lose nothing. */
+export function withAlert<Args extends readonly unknown[], Result>(
+  name: string,
+  run: (ctx: TaskContext, ...args: Args) => Result | PromiseLike<Result>,
+): Task<string, Args, Result> {
+  return task({ name }, run, { ...alert, onSuccess: (_snapshot, result) => [result] satisfies Result[] });
+}
+export function checked<Schema extends TupleSchema, Result>(
+  input: Schema,
+  run: (ctx: TaskContext, ...args: ParsedArgs<Schema>) => Result,
+  hooks: TaskHooks<Result>,
+): Task<"checked", ParsedArgs<Schema>, Result> {
+  return task({ name: "checked", input }, run, hooks);
+}
+export function daysOf<Params extends readonly unknown[]>(build: (p: PipelineBuilder, ...params: Params) => void): Pipeline<"days", Params> {
+  return definePipeline("days", {}, build);
+}
+expectTypeOf(withAlert("square", square)).toEqualTypeOf<Task<string, [side: number], number>>();
+
+/** What a map keeps is told apart. */
+export function tellApart(kept: readonly (number | Failure)[]): void {
+  expectTypeOf(kept.filter(isFailure)).toEqualTypeOf<Failure[]>();
+  expectTypeOf(kept.flatMap((each) => (isFailure(each) ? [] : [each]))).toEqualTypeOf<number[]>();
+}
+
+// What a build returns is not looked at, as long as it is no promise.
+expectTypeOf(definePipeline("returns", {}, (p) => p.add(tick))).toEqualTypeOf<Pipeline<"returns", []>>();
+expectTypeOf(definePipeline("returns", {}, (p, day: string) => [p.add(tick, { name: day })])).toEqualTypeOf<Pipeline<"returns", [day: string]>>();
+expectTypeOf(definePipeline("returns", {}, (p, dry: boolean) => dry || p.add(tick))).toEqualTypeOf<Pipeline<"returns", [dry: boolean]>>();
 
 export { depsLast, fanOut, importAll, joins, maps, nightly };
 

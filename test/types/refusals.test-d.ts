@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Controller, definePipeline, runTask, task } from "../../src/index.ts";
-import type { PipelineBuilder } from "../../src/index.ts";
+import type { PipelineBuilder, TaskHooks } from "../../src/index.ts";
 
 // Each line under `@ts-expect-error` must not compile: `tsc` (npm run types) fails where one does. Never run.
 
@@ -35,6 +35,14 @@ export function tasks(): void {
   task({ name: "a", input: z.string() }, (_ctx, value) => value);
   // @ts-expect-error the task returns a number
   task({ name: "a" }, () => 1, { onSuccess: (_snapshot, text: string) => text });
+  const ofTexts: TaskHooks<string> = {};
+  // @ts-expect-error hooks of another result
+  task({ name: "a" }, () => 1, ofTexts);
+  // @ts-expect-error hooks of another result
+  task({ name: "a" }, (_ctx, value: number): number => value, ofTexts);
+  const ofNumbers: TaskHooks<number> = {};
+  // @ts-expect-error hooks that do not take all that it may return
+  task({ name: "a" }, (_ctx, value: number): number | null => value, ofNumbers);
   // @ts-expect-error no such hook
   task({ name: "a" }, () => 1, { onEnd: () => 1 });
   // @ts-expect-error hooks stand behind the function
@@ -164,6 +172,14 @@ export function pipelines(): void {
   definePipeline("p", { onFailure: "fail_fast" }, () => {});
   // @ts-expect-error the schema gives a number
   definePipeline("p", { input: z.tuple([z.number()]) }, (_p, _day: string) => {});
+  // @ts-expect-error a build is done when it returns
+  definePipeline("p", {}, async (p) => void p.add(tick));
+  // @ts-expect-error a build is done when it returns
+  definePipeline("p", {}, async (p, text: string) => void p.add(count, { args: [text] }));
+  // @ts-expect-error a build is done when it returns
+  definePipeline("p", { input: z.tuple([z.string()]) }, async (p, text) => void p.add(count, { args: [text] }));
+  // @ts-expect-error a build is done when it returns
+  definePipeline("p", {}, (p) => Promise.resolve(p.add(tick)));
 }
 
 export async function controllers(controller: Controller): Promise<void> {

@@ -28,7 +28,20 @@ it("runs what the type tests say compiles", async () => {
 it("does not compile a type test that expects a refusal where there is none", async () => {
   // They stand in files of the check project; that they are loaded here keeps them from being taken for unused code.
   const { controllers, maps, nodes, opening, pipelines, tasks } = refusals;
-  for (const checked of [example.main, controllers, maps, nodes, opening, pipelines, tasks]) expect(checked).toBeTypeOf("function");
+  for (const checked of [
+    example.main,
+    example.withAlert,
+    example.checked,
+    example.daysOf,
+    example.tellApart,
+    controllers,
+    maps,
+    nodes,
+    opening,
+    pipelines,
+    tasks,
+  ])
+    expect(checked).toBeTypeOf("function");
   const folder = await mkdtemp(join(root, "node_modules/.type-test-"));
   try {
     const source = (args: string): string =>
@@ -71,6 +84,49 @@ it("says of forgotten arguments that they are missing, and of wrong ones where t
       "8 Type 'number' is not assignable to type 'string'.",
       "9 Type 'number' is not assignable to type 'string'.",
     ]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+it("says of a mistake in a definition what it is, and nothing of what it is not", async () => {
+  const folder = await mkdtemp(join(root, "node_modules/.type-test-"));
+  try {
+    const mistakes = [
+      'task({ name: "a" }, (path: string) => path.length);',
+      'task({ name: "a" }, async (path: string, rows: number) => path.length + rows, { onFailure: () => 1 });',
+      'task({ name: "a", retry: { attempts: 3 } }, (_ctx, path: string) => path.length);',
+      'task({ name: "a", executor: "thread" }, (_ctx, path: string) => path.length);',
+      'task({ name: "a", executor: "worker" }, () => 1);',
+      'task({ name: "a", tags: "io" }, (_ctx, path: string) => path.length);',
+      'task({ nme: "a" }, (_ctx, path: string) => path.length);',
+      'task({ name: "a" }, (_ctx, path: string) => path.length, { onEnd: () => 1 });',
+      'task({ name: "a" }, (_ctx, path: string) => path.length, { onFailure: 1 });',
+      'task({ name: "a" }, (_ctx, path: string) => path.length, { onSuccess: (_snapshot, text: string) => text });',
+      'definePipeline("p", {}, async (p, day: string) => void p.add(task({ name: day }, () => 1)));',
+      'definePipeline("p", { onFailures: 1 }, (p, day: string) => void p.add(task({ name: day }, () => 1)));',
+    ];
+    await writeFile(join(folder, "definitions.ts"), ['import { definePipeline, task } from "../../src/index.ts";', ...mistakes].join("\n"));
+    const config = { extends: join(root, "tsconfig.base.json"), compilerOptions: { noEmit: true }, include: ["*.ts"] };
+    await writeFile(join(folder, "tsconfig.json"), JSON.stringify(config));
+    const said = String(await tsc(folder)).split(/^.*definitions\.ts\(\d+,\d+\): error TS\d+: /m);
+    // The last line of a message is what it comes down to.
+    expect(said.slice(1).map((text) => text.trimEnd().split("\n").at(-1)?.trim())).toEqual([
+      "Type 'TaskContext' is not assignable to type 'string'.",
+      "Type 'TaskContext' is not assignable to type 'string'.",
+      "Object literal may only specify known properties, and 'attempts' does not exist in type 'RetryPolicy'.",
+      `Property 'module' is missing in type '{ name: "a"; executor: "thread"; }' but required in type '{ readonly executor: "process" | "thread"; readonly module: string; }'.`,
+      `Type '"worker"' is not assignable to type '"async" | "inline" | "process" | "thread" | \`custom:\${string}\`'.`,
+      "Type 'string' is not assignable to type 'readonly string[]'.",
+      `Object literal may only specify known properties, but 'nme' does not exist in type 'TaskOptions<string> & { readonly input?: undefined; }'. Did you mean to write 'name'?`,
+      "Object literal may only specify known properties, and 'onEnd' does not exist in type 'TaskHooks<number>'.",
+      "Type 'number' is not assignable to type '(snapshot: TaskSnapshot, failure: Failure) => unknown'.",
+      "Type 'number' is not assignable to type 'string'.",
+      expect.stringContaining("is not assignable to type 'never'."),
+      "Object literal may only specify known properties, but 'onFailures' does not exist in type 'PipelineOptions & { readonly input?: undefined; }'. Did you mean to write 'onFailure'?",
+    ]);
+    expect(said.join("\n")).not.toMatch(/overload/i);
+    expect(said.at(-2)).toContain("Type 'Promise<undefined>' is not assignable to type 'AtOnce'.");
   } finally {
     await rm(folder, { recursive: true });
   }
