@@ -35,12 +35,20 @@ function describe(value: unknown, outermost: boolean): string {
 
 function describeObject(value: object, outermost: boolean): string {
   if (Array.isArray(value)) return outermost ? listOf("[", value.slice(0, MAX_ITEMS).map(inner), value.length, "]") : "[…]";
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? "Invalid Date" : `Date ${value.toISOString()}`;
+  const date = describeDate(value);
+  if (date !== null) return date;
   const label = labelOf(value);
   if (!outermost) return `${label}{…}`;
   const keys = Object.keys(value);
   const shown = keys.slice(0, MAX_ITEMS).map((key) => `${describeKey(key)}: ${inner(read(value, key))}`);
   return shorten(`${label}${listOf("{ ", shown, keys.length, " }")}`);
+}
+
+/** `null`: it is none. A clock is not asked: it is only read what it says. */
+function describeDate(value: object): string | null {
+  if (Object.prototype.toString.call(value) !== "[object Date]" || !("toJSON" in value) || typeof value.toJSON !== "function") return null;
+  const text: unknown = Reflect.apply(value.toJSON, value, []);
+  return typeof text === "string" ? shorten(`Date ${text}`) : "Invalid Date";
 }
 
 function inner(value: unknown): string {

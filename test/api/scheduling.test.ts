@@ -144,7 +144,7 @@ describe("a delayed start", () => {
     [{ runAt: 1.5 }, "submit: runAt must be an instant"],
     [{ runAt: Infinity }, "submit: runAt must be an instant"],
     [{ runAt: 9e15 }, "submit: runAt must be an instant"],
-    [{ runAt: new Date(NaN) }, "submit: runAt must be an instant"],
+    [{ runAt: new Date("tomorrow") }, "submit: runAt must be an instant: a Date, or epoch milliseconds as an integer; found Invalid Date."],
     [{ runAt: "2026-01-01T00:00:00Z" }, 'Did you mean new Date("2026-01-01T00:00:00Z")?'],
   ])("refuses %o", async (options, message) => {
     await using bench = await openFloor();

@@ -136,6 +136,13 @@ describe("describeValue", () => {
     expect(describeValue(thrower)).toBe('{ a: "?" }');
   });
 
+  it("says of a date which it is, or that it is none", () => {
+    expect(describeValue(new Date(0))).toBe("Date 1970-01-01T00:00:00.000Z");
+    expect(describeValue(new Date("tomorrow"))).toBe("Invalid Date");
+    expect(describeValue({ from: new Date(NaN), to: new Date(1) })).toBe("{ from: Invalid Date, to: Date 1970-01-01T00:00:00.001Z }");
+    expect(describeValue({ [Symbol.toStringTag]: "Date", toJSON: () => "x".repeat(1_000) }).length).toBeLessThan(400);
+  });
+
   it("is short and never empty, for any value", () => {
     fc.assert(
       fc.property(fc.anything({ withBigInt: true, withDate: true, withMap: true, withNullPrototype: true, withSet: true, withTypedArray: true }), (value) => {
