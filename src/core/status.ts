@@ -42,7 +42,7 @@ interface StatusFact {
 export const STATUS_FACTS = {
   pending: { meaning: "created, dependencies not looked at yet", leftBy: "submit, or start after a reset", holdsSlot: false },
   blocked: { meaning: "waits for upstream tasks", leftBy: "the pipeline, when its upstreams end", holdsSlot: false },
-  queued: { meaning: "ready, waits for a slot", leftBy: "the scheduler, when a slot is free", holdsSlot: false },
+  queued: { meaning: "ready, waits for its turn", leftBy: "the scheduler, when its time has come, nothing holds it and a slot is free", holdsSlot: false },
   starting: { meaning: "the executor is launching the carrier", leftBy: "the executor's report, or the start timeout", holdsSlot: true },
   running: { meaning: "user code runs", leftBy: "the code's end, a verb, or a timeout", holdsSlot: true },
   pausing: { meaning: "pause asked for, no checkpoint reached yet", leftBy: "the next checkpoint, or the pause timeout", holdsSlot: true },

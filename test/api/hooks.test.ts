@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { constant, Controller, definePipeline, memoryStore, runTask, task } from "../../src/index.ts";
+import { allSettled, constant, Controller, definePipeline, memoryStore, runTask, task } from "../../src/index.ts";
 import type { TaskHooks, TaskSnapshot, TaskStore } from "../../src/index.ts";
 import { FakeClock } from "../../src/testing/index.ts";
 import { callNow, gate, listen, openStage } from "./stage.ts";
@@ -120,6 +120,28 @@ describe("hooks of a task", () => {
       ["broken#1", "failure", "failed", "exception"],
       ["below#0", "cancel", "cancelled"],
     ]);
+  });
+
+  it("tell a failed item from its map by its node, and by the name of the failure", async () => {
+    const seen: unknown[] = [];
+    const own: unknown[] = [];
+    const odd = task(
+      { name: "odd" },
+      (_ctx, value: number) => {
+        if (value % 2 === 1) throw new RangeError(`odd: ${value}`);
+        return value;
+      },
+      { onFailure: ({ node }, failure) => own.push([node, failure.name]) },
+    );
+    const all = definePipeline("all", { onFailure: allSettled() }, (p) => p.map(odd, { name: "each", items: [1, 2, 3] }));
+    await using stage = await openStage({ pipelines: [all], onFailure: ({ node }, failure) => seen.push([node, failure.name]) });
+    await (await stage.controller.startRun(all)).wait({ timeout: "1m" });
+    const items = [
+      ["each[0]", "RangeError"],
+      ["each[2]", "RangeError"],
+    ];
+    expect(own).toEqual(items);
+    expect(seen).toEqual([...items, ["each", "ItemsFailed"]]);
   });
 
   it("tell of the items of a map; of the map itself only the controller's do", async () => {

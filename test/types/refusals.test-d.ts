@@ -23,7 +23,7 @@ export function tasks(): void {
   task({ name: "a", retry: { attempts: 3 } }, () => 1);
   // @ts-expect-error no such unit
   task({ name: "a", timeout: { attempt: "10 minutes" } }, () => 1);
-  // @ts-expect-error not offered yet
+  // @ts-expect-error a thread must know from which module
   task({ name: "a", executor: "thread" }, () => 1);
   // @ts-expect-error tags are a list
   task({ name: "a", tags: "io" }, () => 1);

@@ -93,7 +93,7 @@ const WHEN: Readonly<Record<LifecycleEventType, string>> = {
   reset: "`reset` was called",
   enqueue: "its dependencies are met",
   block: "it has upstream tasks that have not ended",
-  backoffElapsed: "its backoff has ended and no slot was free",
+  backoffElapsed: "its backoff has ended, and it has to wait for its turn",
   dispatch: "it got a slot: an attempt begins",
   conditionFalse: "its `when` was false, or an upstream task was skipped",
   dependencyFailed: "an upstream task did not end as it needs",

@@ -1,8 +1,9 @@
+import type { RunQuery } from "../../src/api/query.ts";
 import type { AttemptRecord } from "../../src/core/attempt.ts";
 import type { Failure } from "../../src/core/failure.ts";
 import type { Page, TaskQuery } from "../../src/core/ports/store.ts";
 import type { Progress } from "../../src/core/progress.ts";
-import type { RunSnapshot } from "../../src/core/run.ts";
+import type { RunPauseReport, RunSnapshot, UnpausedNode } from "../../src/core/run.ts";
 import type { TaskSnapshot } from "../../src/core/snapshot.ts";
 import { fieldsTable } from "./fields.ts";
 import type { FieldTexts } from "./fields.ts";
@@ -20,18 +21,26 @@ export function recordsPage(): string {
     "From `controller.attempts(id)`, in order; one that has not ended is among them. Also in the events `AttemptStarted` and `AttemptFailed`.",
     fieldsTable(ATTEMPT),
     "## `Failure`",
-    "A plain record of what went wrong. `result()` throws errors instead; those of class `TaskExecutionError` carry it as `failure`.",
+    "A plain record of what went wrong. `result()` throws errors instead; those of class `TaskExecutionError` carry it as `failure`. `isFailure(value)` says whether a value has exactly this form, such as one among the results of a map that keeps them.",
     fieldsTable(FAILURE),
     "## `Progress`",
     fieldsTable(PROGRESS),
     "## The run: `RunSnapshot`",
-    "From `run.snapshot()` and `run.wait()`.",
+    "From `run.snapshot()`, `run.wait()`, and the pages of `controller.runs`.",
     fieldsTable(RUN),
-    "## Queries: `list` and `stats`",
-    "`controller.list(query)` gives a page, in the order in which the tasks were made and without their outcomes. `controller.stats(query)` takes the same but for `limit` and `cursor`, and gives the number of tasks in each status. Every part of a query may be left out; all that are given must hold.",
+    "## What became of a run's pause: `RunPauseReport`",
+    "From `run.pause()`.",
+    fieldsTable(PAUSE_REPORT),
+    "Each of `unpaused` (`UnpausedNode`):",
+    fieldsTable(UNPAUSED),
+    "## Queries of tasks: `list`, `stats`, `bucketCounts` and `watch`",
+    "`controller.list(query)` gives a page, in the order in which the tasks were made and without their outcomes. The others take the same but for `limit` and `cursor`: `controller.stats(query)` gives the number of tasks in each status, `controller.bucketCounts(query)` in each bucket, and `controller.watch(query)` follows them. Every part of a query may be left out; all that are given must hold.",
     fieldsTable(QUERY),
     "A page:",
     fieldsTable(PAGE),
+    "## Queries of runs: `RunQuery`",
+    "`controller.runs(query)` gives a page of `RunSnapshot`, in the order in which the runs were started; all parts that are given must hold.",
+    fieldsTable(RUN_QUERY),
     "See also: [the life of a task](lifecycle.md), [events](events.md), [tasks](../guides/tasks.md#looking-at-tasks).",
   );
 }
@@ -43,8 +52,8 @@ const SNAPSHOT: FieldTexts<TaskSnapshot> = {
   node: ["string | null", "the node's name inside its run"],
   tags: ["string[]", "as defined or submitted"],
   priority: ["number", "higher first"],
-  bucket: ["number | null", "always `null` for now: reserved"],
-  bucketKey: ["string | null", "always `null` for now: reserved"],
+  bucket: ["number | null", "its bucket, from 0; `null` where the controller has no `buckets`"],
+  bucketKey: ["string | null", "what decided on its bucket: the `bucketKey` it was submitted with, else its id; `null` without buckets"],
   status: ["TaskStatus", "where it is in its life"],
   statusVersion: ["number", "rises by one with every step; progress and heartbeats never touch it"],
   requestedAction: ['"stop" | "pause" | "cancel" | null', "what is wished and not reached yet"],
@@ -57,7 +66,7 @@ const SNAPSHOT: FieldTexts<TaskSnapshot> = {
   maxAttempts: ["number", "how many there may be; a person's `retry` of a task that has used them up raises it"],
   attemptBudget: ["number", "what a fresh budget grants: the `maxAttempts` of its retry policy"],
   epoch: ["number", "rises with `reset`"],
-  availableAt: ["number | null", "it begins no attempt before this instant: its backoff"],
+  availableAt: ["number | null", "it begins no attempt before this instant: its `delay` or `runAt`, or a backoff; `null`: at once"],
   createdAt: ["number", "when it was submitted"],
   queuedAt: ["number | null", "when it last joined the queue"],
   startedAt: ["number | null", "when its present or last attempt began"],
@@ -130,6 +139,25 @@ const RUN: FieldTexts<RunSnapshot> = {
   endedAt: ["number | null", "when it ended; `null` while it has not"],
 };
 
+const PAUSE_REPORT: FieldTexts<RunPauseReport> = {
+  status: ["RunStatus", "`paused`: nothing of it runs; `pausing`: what is listed runs on; else it was resumed or stopped, or has ended, meanwhile"],
+  unpaused: ["UnpausedNode[]", "the nodes that could not be paused; what has not begun is held nevertheless"],
+};
+
+const UNPAUSED: FieldTexts<UnpausedNode> = {
+  name: ["string", "the node's name inside the run"],
+  taskId: ["string", "its task"],
+  status: ["TaskStatus", "where it is now"],
+  reason: ["string", "why it runs on, in words"],
+};
+
+const RUN_QUERY: FieldTexts<RunQuery> = {
+  name: ["string", "of exactly this registered pipeline"],
+  idPrefix: ["string", "whose id begins so"],
+  limit: ["number", "at most so many on a page; default 100"],
+  cursor: ["string", "go on after the page that gave it"],
+};
+
 const QUERY: FieldTexts<TaskQuery> = {
   status: ["TaskStatus[]", "in one of these"],
   pipelineRunId: ["string", "the nodes of this run"],
@@ -137,7 +165,7 @@ const QUERY: FieldTexts<TaskQuery> = {
   name: ["string", "of exactly this registered name"],
   namePrefix: ["string", "whose name begins so"],
   idPrefix: ["string", "whose id begins so"],
-  bucket: ["number", "reserved: no task has one yet"],
+  bucket: ["number", "of this bucket"],
   owner: ["string", "run by this controller"],
   createdSince: ["number", "made at or after this instant"],
   limit: ["number", "at most so many on a page; default 100"],
