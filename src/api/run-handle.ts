@@ -107,7 +107,7 @@ export class RunHandle {
 
   /** Counts per status, and the first failure with what it brought down. */
   summary(): RunSummary {
-    const { plan, storedRun, cells, maps } = this.#driver;
+    const { plan, storedRun, cells, maps, changedSinceEnd } = this.#driver;
     const snapshots = cells.map(storedOf);
     const nodes = snapshots.map((snapshot, node) => ({ snapshot, below: () => this.#below(node, snapshots) }));
     return {
@@ -121,6 +121,7 @@ export class RunHandle {
         return { node: at(plan.nodes, node).name, taskId, status, ...countItems(group) };
       }),
       firstFailure: firstFailure(nodes),
+      changedSinceEnd: [...changedSinceEnd].map((node) => at(plan.nodes, node).name),
     };
   }
 

@@ -63,6 +63,8 @@ export interface RunSummary {
   readonly maps: readonly MapSummary[];
   /** `null`: nothing has failed. */
   readonly firstFailure: FailureChain | null;
+  /** The nodes that a person has skipped or forced to another end since the run ended: `status` is the verdict as it was then. */
+  readonly changedSinceEnd: readonly string[];
 }
 
 /** Counts the nodes by status. */

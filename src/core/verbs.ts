@@ -93,6 +93,11 @@ export function allowedVerbs(snapshot: Pick<TaskSnapshot, "status" | "pausedFrom
   return VERBS.filter((verb) => row[verb].effect === "moves");
 }
 
+/** The same, of a task that can have no other attempt: what it belongs to has ended. */
+export function verbsWithoutAttempt(snapshot: Pick<TaskSnapshot, "status" | "pausedFrom">): readonly Verb[] {
+  return allowedVerbs(snapshot).filter((verb) => verb !== "retry" && verb !== "reset");
+}
+
 /** The answer to "may I": `reason` says why not, or why nothing would happen. */
 export interface VerbAnswer {
   readonly allowed: boolean;

@@ -1,6 +1,5 @@
 import { StoreError } from "../core/errors.ts";
 import type { Clock } from "../core/ports/clock.ts";
-import type { TaskStore } from "../core/ports/store.ts";
 import type { RunSnapshot } from "../core/run.ts";
 import { isRunTerminal } from "../core/run.ts";
 import type { TaskSnapshot } from "../core/snapshot.ts";
@@ -11,6 +10,7 @@ import { refuseSelf, until } from "./control.ts";
 import type { Lending } from "./lending.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { PipelineDriver } from "./pipeline-driver.ts";
+import type { StoreReads } from "./store-reads.ts";
 import { impossible, waitWith } from "./waits.ts";
 import type { Patience } from "./waits.ts";
 
@@ -20,7 +20,7 @@ export type Asked = Pick<Patience, "timeoutMs" | "signal">;
 /** What waiting works with. */
 export interface AwaitingParts {
   readonly clock: Clock;
-  readonly store: TaskStore;
+  readonly store: StoreReads;
   readonly lifecycle: Lifecycle;
   readonly lending: Lending;
   /** The task as stored. */

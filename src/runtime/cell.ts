@@ -14,6 +14,8 @@ export interface CellWatcher {
 
 /** A node's place in the run that drives it. */
 export interface NodePlace {
+  /** Has its run ended? Then it can be led to no attempt. */
+  isOver(): boolean;
   /** A person takes the node into their hands: refused where its run has ended, else what tells the run, once that is done. */
   reopen(cell: Cell, verb: string): () => void;
   /** `start` by hand: queued with its arguments worked out anew, or blocked while its dependencies are open. */

@@ -5,7 +5,7 @@ import { DEFAULTS } from "../core/policies/timeout.ts";
 import type { TaskSnapshot } from "../core/snapshot.ts";
 import type { TaskStatus } from "../core/status.ts";
 import { isTerminal } from "../core/transitions.ts";
-import { allowedVerbs, canVerb, verbCell } from "../core/verbs.ts";
+import { allowedVerbs, canVerb, verbCell, verbsWithoutAttempt } from "../core/verbs.ts";
 import type { Verb, VerbAnswer } from "../core/verbs.ts";
 import type { Cell } from "./cell.ts";
 import type { Along, Lifecycle } from "./lifecycle.ts";
@@ -169,7 +169,8 @@ export class Control {
 const INLINE_PAUSE = "it runs inline, in its caller's own await, and cannot be paused";
 
 function refusal(cell: Cell, verb: Verb, hint: string | undefined): InvalidTransition {
-  const detail = { taskId: cell.taskId, current: cell.snapshot.status, requested: verb, allowed: allowedVerbs(cell.snapshot) };
+  const allowed = cell.place?.isOver() === true ? verbsWithoutAttempt(cell.snapshot) : allowedVerbs(cell.snapshot);
+  const detail = { taskId: cell.taskId, current: cell.snapshot.status, requested: verb, allowed };
   return new InvalidTransition(hint === undefined ? detail : { ...detail, hint });
 }
 

@@ -1,5 +1,5 @@
 import type { HeldSlots } from "../core/admission.ts";
-import { ControllerClosed, StoreError, UnknownId } from "../core/errors.ts";
+import { ControllerClosed, UnknownId } from "../core/errors.ts";
 import type { StoredEvent, TaskEvent } from "../core/events.ts";
 import type { Explanation } from "../core/explanation.ts";
 import { createId } from "../core/ids.ts";
@@ -44,6 +44,8 @@ import { runEvent } from "./run-record.ts";
 import { RunTable } from "./run-table.ts";
 import { randomBytes } from "./random-source.ts";
 import { Scheduler } from "./scheduler.ts";
+import { storeReads } from "./store-reads.ts";
+import type { StoreReads } from "./store-reads.ts";
 import { watchStrays } from "./strays.ts";
 import { Supervisor } from "./supervisor.ts";
 import type { TaskDefinition } from "./task-definition.ts";
@@ -83,7 +85,8 @@ export class Engine {
   readonly bus: EventBus;
   readonly control: Control;
   readonly awaiting: Awaiting;
-  readonly store: TaskStore;
+  /** For reading: writes go through the lifecycle alone. */
+  readonly store: StoreReads;
   readonly clock: Clock;
   readonly holds: Holds;
   readonly executors: ReadonlyMap<string, Executor>;
@@ -103,7 +106,7 @@ export class Engine {
   constructor(options: EngineOptions) {
     const { store, clock, concurrency, random } = options;
     const logger = harmlessLogger(options.logger);
-    this.store = store;
+    this.store = storeReads(store, () => this.#closing.begun);
     this.clock = clock;
     this.nodeId = createId(randomBytes);
     this.executors = createExecutors(clock, options.carriers, (taskId, attempt, error) => this.#supervisor.stray(taskId, attempt, error));
@@ -133,9 +136,15 @@ export class Engine {
     });
     this.#lifecycle = new Lifecycle({ store, journal: this.#journal, scheduler: this.#scheduler, clock, logger, publish, hooks: this.#hooks, stepped });
     this.control = new Control(this.#lifecycle);
-    this.awaiting = new Awaiting({ clock, store, lifecycle: this.#lifecycle, lending: this.#lending, stored: async (taskId) => await this.get(taskId) });
+    this.awaiting = new Awaiting({
+      clock,
+      store: this.store,
+      lifecycle: this.#lifecycle,
+      lending: this.#lending,
+      stored: async (taskId) => await this.get(taskId),
+    });
     const parts = { journal: this.#journal, lifecycle: this.#lifecycle, control: this.control, scheduler: this.#scheduler };
-    this.#runs = new RunTable({ ...parts, clock, store, owner: this.#owner, refuseWhenClosed: () => this.refuseWhenClosed() });
+    this.#runs = new RunTable({ ...parts, clock, store: this.store, owner: this.#owner, refuseWhenClosed: () => this.refuseWhenClosed() });
     this.#loopWatch = options.loopWatch === null ? null : new LoopWatch({ ...options.loopWatch, onStall: (report) => this.#supervisor.stalled(report) });
     this.#supervisor = new Supervisor({
       clock,
@@ -149,7 +158,7 @@ export class Engine {
       artifacts: this.#artifacts,
       loopWatch: this.#loopWatch,
     });
-    this.#closing = this.#newClosing();
+    this.#closing = this.#newClosing(store);
     watchStrays();
   }
 
@@ -215,7 +224,7 @@ export class Engine {
 
   /** The run, be it that it has ended; throws where it is not in memory. */
   async findRun(runId: string): Promise<PipelineDriver> {
-    return await this.#read(async () => await this.#runs.load(runId));
+    return await this.#runs.load(runId);
   }
 
   cell(taskId: string): Cell | undefined {
@@ -231,7 +240,7 @@ export class Engine {
   async cellOf(taskId: string, definitionOf: (name: string, overrides: unknown) => TaskDefinition): Promise<Cell> {
     const held = this.#lifecycle.get(taskId);
     if (held !== undefined) return held;
-    const [row, payload] = await this.#read(async () => await Promise.all([this.store.tasks.get(taskId), this.store.tasks.payload(taskId)]));
+    const [row, payload] = await Promise.all([this.store.tasks.get(taskId), this.store.tasks.payload(taskId)]);
     // Somebody else, or its retry policy, may have revived it meanwhile.
     const revived = this.#lifecycle.get(taskId);
     if (revived !== undefined) return revived;
@@ -265,20 +274,9 @@ export class Engine {
 
   /** The task as stored. */
   async get(taskId: string): Promise<TaskSnapshot> {
-    const row = await this.#read(async () => await this.store.tasks.get(taskId));
+    const row = await this.store.tasks.get(taskId);
     if (row === undefined) throw unknownTask(taskId);
     return row;
-  }
-
-  /** What a closed store answers is no fault of the store's. */
-  async #read<Value>(read: () => Promise<Value>): Promise<Value> {
-    try {
-      return await read();
-    } catch (error) {
-      if (this.#closing.begun && error instanceof StoreError)
-        throw new ControllerClosed("the controller is closed, and its store with it: open another to read.", { cause: error });
-      throw error;
-    }
   }
 
   /** Waits until the task has a status (`null`: any terminal one), and answers with its row. */
@@ -337,8 +335,8 @@ export class Engine {
     await this.#closing.close(graceMs);
   }
 
-  #newClosing(): Closing {
-    const { clock, store, control, executors, bus } = this;
+  #newClosing(store: TaskStore): Closing {
+    const { clock, control, executors, bus } = this;
     return new Closing({
       clock,
       store,

@@ -1,6 +1,6 @@
 import type { StoredEvent, TaskEvent, TaskEventType } from "../core/events.ts";
-import type { TaskStore } from "../core/ports/store.ts";
 import type { EventBus } from "./event-bus.ts";
+import type { StoreReads } from "./store-reads.ts";
 import type { EventFilter } from "./subscription-index.ts";
 
 const PAGE = 1_000;
@@ -30,7 +30,7 @@ export interface FollowOptions {
  * with the end. Source §3.4.
  */
 export async function* follow(
-  source: { readonly bus: EventBus; readonly store: TaskStore },
+  source: { readonly bus: EventBus; readonly store: StoreReads },
   { of, types, signal, ends }: FollowOptions,
 ): AsyncGenerator<TaskEvent, void, undefined> {
   // Subscribed before the past is read, so that nothing falls between the two.
@@ -63,7 +63,7 @@ export async function* follow(
 
 /** How far the store's record was read, and what was given out beside it. */
 class EventRecord {
-  readonly #store: TaskStore;
+  readonly #store: StoreReads;
   readonly #of: FollowOptions["of"];
   #cursor: string | null = null;
   /** Given out live, and still to be met in the record. */
@@ -71,7 +71,7 @@ class EventRecord {
   /** Given out from the record, and perhaps still to come live. */
   readonly #read = new Set<string>();
 
-  constructor(store: TaskStore, of: FollowOptions["of"]) {
+  constructor(store: StoreReads, of: FollowOptions["of"]) {
     this.#store = store;
     this.#of = of;
   }

@@ -14,7 +14,7 @@ import { ItemPause } from "./item-pause.ts";
 import { settlementOf } from "./map-end.ts";
 import { MapItem } from "./map-item.ts";
 import type { ItemOwner } from "./map-item.ts";
-import type { MapNode, MapParts } from "./map-parts.ts";
+import type { MapNode, MapParts, Round } from "./map-parts.ts";
 import { OpenItems } from "./open-items.ts";
 import { itemRefusal, renewItem } from "./renew-item.ts";
 import { creationOf, makeCell, notMade } from "./task-maker.ts";
@@ -23,21 +23,6 @@ import { creationOf, makeCell, notMade } from "./task-maker.ts";
 const CHUNK = 500;
 const BACKOFF_ENDED = { type: "backoffElapsed" } as const;
 const BY_MAP: By = { trigger: "pipeline:map", actor: "system" };
-
-/** One time that the map goes through its items. */
-interface Round {
-  readonly request: LaunchRequest;
-  readonly settle: (settlement: Settlement) => void;
-  running: boolean;
-  /** All its items are there, and those that are to run again are on their way. */
-  isReady: boolean;
-  /** It was asked to end. */
-  stop: StopRequest | null;
-  /** An item has failed, and the others were cancelled for that. */
-  isFailing: boolean;
-  /** Why its items could not be made. */
-  problem: unknown;
-}
 
 /**
  * The items of a map, which are its carrier: the node takes its steps as any task does, is launched when its items are made,
@@ -152,17 +137,16 @@ export class MapGroup implements ItemCarrier, ItemOwner {
     const { cell } = this.#node;
     const { status, abandonedBy } = cell.snapshot;
     if (!isTerminal(status)) {
-      const isUnderWay = holdsSlot(cell.snapshot) && status !== "stopping";
       // What is queued takes along whatever waits by then.
-      if (isUnderWay || status === "queued") return () => this.#count(item);
+      if (status === "queued" || (holdsSlot(cell.snapshot) && status !== "stopping")) return () => this.#count(item);
       throw itemRefusal(item.cell, verb, `the map it belongs to is ${status}`);
     }
     if (abandonedBy !== null) throw itemRefusal(item.cell, verb, "the map it belongs to was forced away, and its items are still ending");
-    const tellRun = cell.place?.reopen(cell, verb);
+    const tellRun = this.#node.place.reopen(cell, verb);
     return () => {
       this.#count(item);
       this.#beginAgainFor(item);
-      tellRun?.();
+      tellRun();
     };
   }
 
@@ -175,18 +159,19 @@ export class MapGroup implements ItemCarrier, ItemOwner {
   }
 
   itemWait(item: MapItem): ReasonFact | null {
-    const { limit } = this.#gate;
-    return item.isInside ? null : { kind: "map_limit", map: this.#node.plan.name, limit };
+    return item.isInside ? null : { kind: "map_limit", map: this.#node.plan.name, limit: this.#gate.limit };
   }
 
   itemLeft(item: MapItem): void {
     this.#gate.left(item);
   }
 
+  isOver(): boolean {
+    return this.#node.place.isOver();
+  }
+
   upstream(name: string): Promise<unknown> {
-    const { place } = this.#node.cell;
-    if (place === null) throw new InternalError("a map is always a node of a run.");
-    return place.upstream(name);
+    return this.#node.place.upstream(name);
   }
 
   async #begin(round: Round): Promise<void> {
@@ -381,6 +366,8 @@ export class MapGroup implements ItemCarrier, ItemOwner {
     round.running = false;
     this.#gate.shut();
     this.#pause.forget();
+    // Its items may have been ended one by one while it was paused.
+    this.#letOn();
     round.settle(this.#settlement(round));
   }
 

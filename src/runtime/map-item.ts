@@ -17,6 +17,7 @@ export interface ItemOwner {
   /** Those that have their turn. */
   itemsInside(): readonly Cell[];
   upstream(name: string): Promise<unknown>;
+  isOver(): boolean;
 }
 
 /** One item of a map: its task, and its place in the map. */
@@ -47,6 +48,10 @@ export class MapItem implements NodePlace, GatePlace {
   /** `enrich[3]`. */
   get name(): string {
     return this.cell.snapshot.node ?? this.cell.snapshot.name;
+  }
+
+  isOver(): boolean {
+    return this.#owner.isOver();
   }
 
   ended(): void {

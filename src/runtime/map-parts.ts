@@ -1,5 +1,6 @@
 import type { Clock } from "../core/ports/clock.ts";
-import type { Cell } from "./cell.ts";
+import type { LaunchRequest, Settlement, StopRequest } from "../core/ports/executor.ts";
+import type { Cell, NodePlace } from "./cell.ts";
 import type { Control } from "./control.ts";
 import type { Journal } from "./journal.ts";
 import type { Lifecycle } from "./lifecycle.ts";
@@ -16,6 +17,7 @@ export interface MapParts {
 /** The node that is a map. */
 export interface MapNode {
   readonly cell: Cell;
+  readonly place: NodePlace;
   readonly plan: NodePlan;
   readonly map: MapPlan;
   readonly runId: string;
@@ -25,4 +27,19 @@ export interface MapNode {
   readonly isFailing: () => void;
   /** Told of each item that is made. */
   readonly adopt: (cell: Cell) => unknown;
+}
+
+/** One time that the map goes through its items. */
+export interface Round {
+  readonly request: LaunchRequest;
+  readonly settle: (settlement: Settlement) => void;
+  running: boolean;
+  /** All its items are there, and those that are to run again are on their way. */
+  isReady: boolean;
+  /** It was asked to end. */
+  stop: StopRequest | null;
+  /** An item has failed, and the others were cancelled for that. */
+  isFailing: boolean;
+  /** Why its items could not be made. */
+  problem: unknown;
 }

@@ -1,19 +1,17 @@
 import { describeValue } from "../core/describe-value.ts";
-import { ConfigurationError, InvalidTransition, OutcomeMissing } from "../core/errors.ts";
+import { ConfigurationError, OutcomeMissing } from "../core/errors.ts";
 import type { CancelTrigger } from "../core/aggregation.ts";
 import { createFailure } from "../core/failure.ts";
-import type { Failure } from "../core/failure.ts";
 import { at } from "../core/graph-at.ts";
 import { advance, beginRun } from "../core/graph-advance.ts";
 import type { Action, EndAction } from "../core/graph-advance.ts";
 import { nodeIndex } from "../core/graph.ts";
 import { reopenNode, returnNode, takeNode } from "../core/graph-revive.ts";
-import { closeRun, createRunState, isClosing } from "../core/graph-run-state.ts";
+import { closeRun, createRunState, isClosing, standingOf } from "../core/graph-run-state.ts";
 import type { RunState } from "../core/graph-run-state.ts";
 import { effectiveOutcome, isOutcome, judgeJoin } from "../core/join.ts";
 import type { By, CloserTrigger } from "../core/lifecycle-events.ts";
 import type { Clock } from "../core/ports/clock.ts";
-import type { TaskStore } from "../core/ports/store.ts";
 import type { RunPauseReport, RunSnapshot } from "../core/run.ts";
 import { isRunTerminal } from "../core/run.ts";
 import { canRunVerb } from "../core/run-verbs.ts";
@@ -24,6 +22,7 @@ import { unreachable } from "../core/unreachable.ts";
 import type { VerbAnswer } from "../core/verbs.ts";
 import type { Cell, NodePlace } from "./cell.ts";
 import type { Control, VerbOptions } from "./control.ts";
+import { endedRun } from "./ended-run.ts";
 import type { Journal } from "./journal.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import { MapGroup } from "./map-group.ts";
@@ -34,6 +33,8 @@ import { RunRecord } from "./run-record.ts";
 import { RunRetry } from "./run-retry.ts";
 import type { RetryRequest } from "./run-retry.ts";
 import type { Scheduler } from "./scheduler.ts";
+import type { StoreReads } from "./store-reads.ts";
+import { unmetJoin } from "./unmet-join.ts";
 import { upstreamWaits } from "./upstream-waits.ts";
 
 /** What a driver works with. */
@@ -42,7 +43,7 @@ export interface DriverParts {
   readonly journal: Journal;
   readonly lifecycle: Lifecycle;
   readonly control: Control;
-  readonly store: TaskStore;
+  readonly store: StoreReads;
   readonly scheduler: Scheduler;
   readonly owner: string;
   /** It has ended and is to be driven again. */
@@ -73,6 +74,9 @@ export class PipelineDriver {
   readonly #pause: RunPause;
   readonly #retry: RunRetry;
   readonly #ends: { readonly node: number; readonly cell: Cell }[] = [];
+  /** Why the policy has cancelled the rest; `null`: it has not. */
+  #cause: string | null = null;
+  readonly #changedSinceEnd = new Set<number>();
   #working = false;
 
   constructor(parts: DriverParts, plan: RunPlan, run: RunSnapshot) {
@@ -116,9 +120,15 @@ export class PipelineDriver {
     return this.#maps;
   }
 
+  /** The nodes that a person has led to another end since the run ended: the verdict stays what it was. */
+  get changedSinceEnd(): ReadonlySet<number> {
+    return this.#changedSinceEnd;
+  }
+
   /** The place of the next node, in the order of the plan: it is given its cell by `add`. */
   place(node: number): NodePlace {
     return {
+      isOver: () => isRunTerminal(this.run.status),
       ended: (cell) => this.#nodeEnded(node, cell),
       upstream: async (name) => this.#valueOf(this.#upstreamIndex(node, name)),
       reopen: (cell, verb) => this.#reopen(node, cell, verb),
@@ -142,7 +152,8 @@ export class PipelineDriver {
     const failsFast = this.plan.aggregation.kind === "fail_fast";
     const adopt = (item: Cell): unknown => this.#byId.set(item.taskId, item);
     const isFailing = (): void => this.#perform(advance(this.#state, { node, outcome: "failed", isWindingDown: true }).actions);
-    const group = new MapGroup(this.#parts, { cell, plan, map: plan.map, runId: this.run.runId, failsFast, isFailing, adopt });
+    const place = this.place(node);
+    const group = new MapGroup(this.#parts, { cell, place, plan, map: plan.map, runId: this.run.runId, failsFast, isFailing, adopt });
     cell.carrier = group;
     this.#maps.set(node, group);
   }
@@ -183,7 +194,10 @@ export class PipelineDriver {
   /** Runs again what failed, was lost, cancelled or stopped, or everything from a node on. */
   async retry(request: RetryRequest): Promise<RunSnapshot> {
     await this.#retry.refresh();
-    this.#perform(this.#retry.begin(request));
+    const actions = this.#retry.begin(request);
+    this.#cause = null;
+    this.#changedSinceEnd.clear();
+    this.#perform(actions);
     return await this.#record.written();
   }
 
@@ -226,7 +240,10 @@ export class PipelineDriver {
     for (let end = this.#ends.shift(); end !== undefined; end = this.#ends.shift()) {
       const { status, skippedBy } = end.cell.snapshot;
       if (!isOutcome(status)) continue;
-      for (const action of advance(this.#state, { node: end.node, outcome: effectiveOutcome(status, skippedBy !== null) }).actions) this.#carryOut(action);
+      const { node } = end;
+      const outcome = effectiveOutcome(status, skippedBy !== null);
+      if (isRunTerminal(this.run.status) && standingOf(this.#state, node) !== outcome) this.#changedSinceEnd.add(node);
+      for (const action of advance(this.#state, { node, outcome }).actions) this.#carryOut(action);
     }
     this.#working = false;
     this.#pause.settle();
@@ -241,11 +258,16 @@ export class PipelineDriver {
         this.#end(action);
         return;
       case "cancelRest":
+        this.#cause = action.reason;
         this.#pause.end({ trigger: action.trigger, reason: action.reason });
         this.#haltNodes(action.nodes, "cancel", { by: { trigger: action.trigger, actor: "system", reason: action.reason } });
         return;
       case "verdict":
-        this.#record.step(action.status, { requestedAction: null, pausedBy: null, endedAt: this.#parts.clock.now() }, { trigger: "pipeline:verdict" });
+        this.#record.step(
+          action.status,
+          { requestedAction: null, pausedBy: null, endedAt: this.#parts.clock.now() },
+          { trigger: "pipeline:verdict", reason: this.#cause },
+        );
         this.#pause.drop();
         return;
       default:
@@ -342,18 +364,9 @@ export class PipelineDriver {
   #end(action: EndAction): void {
     const cell = at(this.#cells, action.node);
     if (isTerminal(cell.snapshot.status)) return;
-    const failure = this.#endFailure(action);
+    const failure = unmetJoin(action, this.#cells);
     const type = action.kind === "condition_false" ? "conditionFalse" : "dependencyFailed";
     this.#parts.lifecycle.must(cell, type === "conditionFalse" ? { type, failure } : { type, to: action.to, failure });
-  }
-
-  #endFailure({ kind, upstream }: EndAction): Failure {
-    const names = upstream.map((node) => {
-      const { snapshot } = at(this.#cells, node);
-      return `${snapshot.node ?? snapshot.name} (${snapshot.status}, ${snapshot.taskId})`;
-    });
-    const verb = kind === "condition_false" ? "was skipped" : "did not succeed";
-    return createFailure({ kind, message: `what it depends on ${verb}: ${names.join(", ")}`, name: kind === "dependency_failed" ? "DependencyFailed" : kind });
   }
 
   #upstreamIndex(node: number, name: string): number {
@@ -372,15 +385,7 @@ export class PipelineDriver {
   }
 
   #reopen(node: number, cell: Cell, verb: string): () => void {
-    if (isRunTerminal(this.run.status)) {
-      throw new InvalidTransition({
-        taskId: cell.taskId,
-        current: cell.snapshot.status,
-        requested: verb,
-        allowed: [],
-        hint: "the run it belongs to has ended",
-      });
-    }
+    if (isRunTerminal(this.run.status)) throw endedRun(cell, verb);
     return () => {
       reopenNode(this.#state, node);
       takeNode(this.#state, node);

@@ -2,6 +2,7 @@ import { InvalidTransition } from "../core/errors.ts";
 import type { By, LifecycleEvent } from "../core/lifecycle-events.ts";
 import { holdsSlot } from "../core/snapshot-rules.ts";
 import { isTerminal } from "../core/transitions.ts";
+import { verbsWithoutAttempt } from "../core/verbs.ts";
 import type { Cell } from "./cell.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 
@@ -28,5 +29,5 @@ function backToStart({ snapshot }: Cell, { by, force }: { readonly by: By; reado
 
 /** Why the item cannot be asked that. */
 export function itemRefusal({ taskId, snapshot }: Cell, requested: string, hint: string): InvalidTransition {
-  return new InvalidTransition({ taskId, current: snapshot.status, requested, allowed: [], hint });
+  return new InvalidTransition({ taskId, current: snapshot.status, requested, allowed: verbsWithoutAttempt(snapshot), hint });
 }

@@ -7,7 +7,6 @@ import { isClosing, standingOf } from "../core/graph-run-state.ts";
 import type { RunState } from "../core/graph-run-state.ts";
 import { nodeIndex } from "../core/graph.ts";
 import type { By, LifecycleEvent } from "../core/lifecycle-events.ts";
-import type { TaskStore } from "../core/ports/store.ts";
 import { isRunTerminal } from "../core/run.ts";
 import { isTerminal } from "../core/transitions.ts";
 import type { VerbAnswer } from "../core/verbs.ts";
@@ -16,11 +15,12 @@ import type { Lifecycle } from "./lifecycle.ts";
 import type { MapGroup } from "./map-group.ts";
 import type { RunPlan } from "./run-plan.ts";
 import type { RunRecord } from "./run-record.ts";
+import type { StoreReads } from "./store-reads.ts";
 
 /** What a run's retry works with. */
 export interface RunRetryParts {
   readonly lifecycle: Lifecycle;
-  readonly store: TaskStore;
+  readonly store: StoreReads;
   readonly record: RunRecord;
   readonly plan: RunPlan;
   readonly state: RunState;

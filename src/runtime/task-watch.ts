@@ -1,12 +1,13 @@
 import { UnknownId } from "../core/errors.ts";
 import type { TaskEvent, TaskEventType } from "../core/events.ts";
-import type { TaskQuery, TaskStore } from "../core/ports/store.ts";
+import type { TaskQuery } from "../core/ports/store.ts";
 import { isRunTerminal } from "../core/run.ts";
 import type { TaskSnapshot } from "../core/snapshot.ts";
 import { taskMatcher } from "../core/task-query.ts";
 import { isTerminal } from "../core/transitions.ts";
 import { Bell } from "./bell.ts";
 import type { EventBus } from "./event-bus.ts";
+import type { StoreReads } from "./store-reads.ts";
 
 /** Events after which a task's row is not what it was. */
 const CHANGES: ReadonlySet<TaskEventType> = new Set<TaskEventType>(["TaskCreated", "TaskStatusChanged", "ProgressUpdated", "TaskWarning"]);
@@ -16,7 +17,7 @@ const PAGE = 1_000;
 /** Where the rows and the news of them come from. */
 export interface WatchSource {
   readonly bus: EventBus;
-  readonly store: TaskStore;
+  readonly store: StoreReads;
 }
 
 /**
@@ -98,10 +99,10 @@ export async function* watchTasks(
   }
 }
 
-async function* everyTask(store: TaskStore, query: TaskQuery): AsyncGenerator<TaskSnapshot, void, undefined> {
+async function* everyTask(store: StoreReads, query: TaskQuery): AsyncGenerator<TaskSnapshot, void, undefined> {
   let cursor: string | null = null;
   do {
-    const page: Awaited<ReturnType<TaskStore["tasks"]["query"]>> = await store.tasks.query({ ...query, limit: PAGE, ...(cursor === null ? {} : { cursor }) });
+    const page: Awaited<ReturnType<StoreReads["tasks"]["query"]>> = await store.tasks.query({ ...query, limit: PAGE, ...(cursor === null ? {} : { cursor }) });
     yield* page.items;
     cursor = page.cursor;
   } while (cursor !== null);

@@ -64,6 +64,37 @@ describe("what is on its way when the controller closes", () => {
   });
 });
 
+describe("a controller that has closed", () => {
+  it("answers every question of its handles and its own with CONTROLLER_CLOSED: its store is closed, too", async () => {
+    const stage = await openStage({ tasks: [echo], pipelines: [pair] });
+    const { controller } = stage;
+    const handle = await controller.submit(echo);
+    const run = await controller.startRun(pair);
+    await run.wait({ timeout: "1s" });
+    await handle.wait({ timeout: "1s" });
+    await stage[Symbol.asyncDispose]();
+    const questions: Record<string, () => Promise<unknown>> = {
+      snapshot: async () => await handle.snapshot(),
+      events: async () => await handle.events().next(),
+      "run.snapshot": async () => await run.snapshot(),
+      "run.events": async () => await run.events().next(),
+      get: async () => await controller.get(handle.id),
+      list: async () => await controller.list(),
+      stats: async () => await controller.stats(),
+      bucketCounts: async () => await controller.bucketCounts(),
+      attempts: async () => await controller.attempts(handle.id),
+      history: async () => await controller.history(handle.id),
+      explain: async () => await controller.explain(handle.id),
+      can: async () => await controller.can(handle.id, "retry"),
+      run: async () => await controller.run("gr000000000000000"),
+      runs: async () => await controller.runs(),
+      stream: async () => await controller.stream().next(),
+    };
+    const answers = Object.entries(questions).map(async ([name, ask]) => [name, await ask().then(JSON.stringify, (error: { code: string }) => error.code)]);
+    expect(Object.fromEntries(await Promise.all(answers))).toEqual(Object.fromEntries(Object.keys(questions).map((name) => [name, "CONTROLLER_CLOSED"])));
+  });
+});
+
 describe("with a store that lasts", () => {
   it("what has not begun stays as it is, and whoever waits for it here hears why", async () => {
     const hold = task({ name: "hold" }, async () => await gate().opened);

@@ -104,6 +104,22 @@ describe("pause of a map", () => {
     expect(items()).toEqual(["stopped", "succeeded", "succeeded"]);
   });
 
+  it("is over where its items are ended one by one meanwhile: begun again, it goes on", async () => {
+    await using stage = await openMap(lasting, { items: [100, 100], beside: holds });
+    const { controller, clock, id, items } = stage;
+    await clock.advance(15);
+    const paused = controller.pause(id("each"));
+    await clock.advance(20);
+    expect(await paused).toBe(true);
+    for (const name of ["each[0]", "each[1]"]) void controller.stop(id(name));
+    await clock.advance(20);
+    expect(await stage.of("each")).toMatchObject({ status: "stopped" });
+    await controller.reset(id("each"), { confirm: true });
+    await controller.start(id("each"));
+    await clock.advance("1m");
+    expect(items()).toEqual(["succeeded", "succeeded"]);
+  });
+
   it("leaves paused what a person has paused by itself", async () => {
     await using stage = await openMap(lasting, { items: [100, 100, 100], maxParallel: 2 });
     const { controller, clock, id, items } = stage;

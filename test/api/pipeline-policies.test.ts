@@ -80,6 +80,39 @@ describe("failFast", () => {
     });
   });
 
+  it("names the node that set it off where the run ends, also where that was skipped meanwhile; a retry of the run begins anew", async () => {
+    let isMended = false;
+    const mends = task({ name: "mends" }, (): number => {
+      if (isMended) return 1;
+      throw new Error("no");
+    });
+    const slow = task({ name: "slow" }, async (ctx) => {
+      await aborted(ctx.signal).catch(() => undefined);
+      await new Promise<void>((resolve) => void stage.clock.setTimer(1_000, resolve));
+      if (!isMended) await ctx.checkpoint();
+    });
+    const pair = definePipeline("pair", {}, (p) => {
+      p.add(mends);
+      p.add(slow);
+    });
+    await using stage = await openStage({ pipelines: [pair] });
+    const run = await stage.controller.startRun(pair);
+    await stage.clock.advance(1);
+    await stage.controller.skip(run.graph()[0]?.taskId ?? "");
+    await stage.clock.advance("2s");
+    expect(run.summary()).toMatchObject({ status: "cancelled", firstFailure: null });
+    isMended = true;
+    await run.retry();
+    await stage.clock.advance(1);
+    const stopped = run.stop();
+    await stage.clock.advance("2s");
+    await stopped;
+    const steps: string[] = [];
+    for await (const event of run.events({ types: ["PipelineRunStatusChanged"] }))
+      if (event.type === "PipelineRunStatusChanged") steps.push(`${event.to}: ${event.reason}`);
+    expect(steps.filter((step) => !step.startsWith("running"))).toEqual(['cancelled: node "mends" failed', "stopping: null", "stopped: null"]);
+  });
+
   it("gives up on what does not listen, and only then ends", async () => {
     const deaf = task({ name: "deaf" }, async () => await gate().opened);
     const two = definePipeline("two", { onFailure: failFast() }, (p) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ConfigurationError, constant, definePipeline, task, TASK_STATUSES, VERBS } from "../../src/index.ts";
+import { allSettled, ConfigurationError, constant, definePipeline, InvalidTransition, task, TASK_STATUSES, VERBS } from "../../src/index.ts";
 import type { Verb } from "../../src/index.ts";
 import { call, gate, listen, openStage } from "./stage.ts";
 
@@ -163,6 +163,44 @@ describe("can", () => {
     await expect(stage.controller.retry(taskId)).rejects.toMatchObject({
       code: "INVALID_TRANSITION",
       message: expect.stringContaining("the run it belongs to has ended"),
+    });
+  });
+
+  it("and a refusal names only what would work: of a node whose run has ended, and of an item of its map", async () => {
+    const one = task({ name: "one" }, () => 1);
+    const each = task({ name: "each" }, (_ctx, item: number): void => {
+      if (item === 1) throw new Error("no");
+    });
+    const bad = definePipeline("bad", { onFailure: allSettled() }, (p) => {
+      p.add(one);
+      p.add(fails);
+      p.map(each, { items: [1, 2] });
+    });
+    await using stage = await openStage({ pipelines: [bad] });
+    const { controller } = stage;
+    const run = await controller.startRun(bad);
+    await run.wait({ timeout: "1s" });
+    const tasks = [...run.graph(), ...run.items("each")];
+    const refusals: Record<string, unknown> = {};
+    for (const { name, taskId } of tasks) {
+      for (const verb of ["retry", "stop"] as const) {
+        const refused: unknown = await controller[verb](taskId).catch((error: unknown) => error);
+        refusals[`${verb} ${name}`] = refused instanceof InvalidTransition ? refused.allowed : refused;
+      }
+      const could = await Promise.all(VERBS.map(async (verb) => ((await controller.can(taskId, verb)).allowed ? [verb] : [])));
+      expect(refusals[`stop ${name}`]).toEqual(could.flat());
+    }
+    expect(refusals).toEqual({
+      "retry one": [],
+      "stop one": [],
+      "retry fails": ["skip"],
+      "stop fails": ["skip"],
+      "retry each": ["skip"],
+      "stop each": ["skip"],
+      "retry each[0]": ["skip"],
+      "stop each[0]": ["skip"],
+      "retry each[1]": [],
+      "stop each[1]": [],
     });
   });
 });

@@ -27,6 +27,12 @@ const broken = definePipeline("broken", { onFailure: allSettled() }, (p) => {
   p.add(double, { name: "below", deps: [source, other], join: "all_done", args: (up) => [up(source) ?? -1] });
 });
 
+const ends = definePipeline("ends", { onFailure: allSettled() }, (p) => {
+  p.add(tick);
+  const failing = p.add(fails);
+  p.add(double, { name: "below", deps: [failing], args: (up) => [up(failing)] });
+});
+
 describe("skip of a task on its own", () => {
   it("gives its outcome to whoever asks for the result", async () => {
     await using stage = await openStage({ tasks: [held, tick], concurrency: { maxParallel: 1 } });
@@ -167,5 +173,19 @@ describe("skip of a node that has failed", () => {
     expect(await stage.controller.can(idOf(run, "fails"), "skip")).toEqual({ allowed: true, reason: null });
     expect(await stage.controller.skip(idOf(run, "fails"), { outcome: 1 })).toMatchObject({ status: "skipped" });
     expect(await run.snapshot()).toMatchObject({ status: "failed" });
+    expect(run.summary()).toMatchObject({ status: "failed", counts: { skipped: 1, failed: 0 }, changedSinceEnd: ["fails"] });
+  });
+
+  it("in a run that has ended and is then retried: what was changed counts for the new verdict", async () => {
+    await using stage = await openStage({ pipelines: [ends] });
+    const run = await stage.controller.startRun(ends);
+    await stage.clock.advance(1);
+    expect(run.summary()).toMatchObject({ status: "failed", changedSinceEnd: [] });
+    await stage.controller.forceTransition(idOf(run, "fails"), "succeeded", { actor: "ada", reason: "by hand", outcome: 2 });
+    await stage.controller.forceTransition(idOf(run, "tick"), "failed", { actor: "ada", reason: "by hand" });
+    expect(run.summary()).toMatchObject({ status: "failed", changedSinceEnd: ["fails", "tick"], firstFailure: { node: "tick" } });
+    await run.retry();
+    await stage.clock.advance(1);
+    expect(run.summary()).toMatchObject({ status: "succeeded", counts: { succeeded: 3 }, changedSinceEnd: [] });
   });
 });

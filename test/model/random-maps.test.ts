@@ -66,5 +66,7 @@ it("maps and items that are paused, stopped, skipped, retried, reset and forced 
   const property = fc.asyncProperty(recipe, play);
   // A map was begun again for an item, and cancelled before it was launched.
   const known: Parameters<typeof play> = [{ shape: "diamonds", count: 10, badness: 0, maxParallel: 1, seed: -2_147_483_629 }];
-  await fc.assert(property, { numRuns: long ? 5_000 : 100, examples: [known] });
+  // A map ended while it was paused, and was begun again.
+  const paused: Parameters<typeof play> = [{ shape: "tangle", count: 10, badness: 0, maxParallel: 1, seed: -734_957_162 }];
+  await fc.assert(property, { numRuns: long ? 5_000 : 100, examples: [known, paused] });
 });
