@@ -28,7 +28,7 @@ export interface Failure {
   /** The thrown error's class, or what was thrown where it was no error. */
   readonly name: string;
   readonly stack: string | null;
-  /** The chain of `cause`, nearest first, at most 10. */
+  /** The chain of `cause`, nearest first, at most 10. Of a map whose items failed: why, each reason once, with how many items it is of. */
   readonly causes: readonly FailureCause[];
   readonly retryable: boolean;
   readonly exitCode: number | null;

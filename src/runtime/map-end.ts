@@ -1,16 +1,18 @@
 import type { OutcomeCounts } from "../core/aggregation.ts";
 import { TaskCancelled } from "../core/errors.ts";
 import { createFailure } from "../core/failure.ts";
-import type { Failure } from "../core/failure.ts";
+import type { Failure, FailureCause } from "../core/failure.ts";
 import { effectiveOutcome, isOutcome } from "../core/join.ts";
 import type { Outcome } from "../core/join.ts";
-import { judgeItems } from "../core/map-rules.ts";
+import { ITEMS_FAILED, judgeItems } from "../core/map-rules.ts";
 import type { FailedItems } from "../core/map-rules.ts";
 import type { Settlement } from "../core/ports/executor.ts";
 import type { TaskSnapshot } from "../core/snapshot.ts";
 import { MAX_CAUSES } from "../core/thrown.ts";
 import { unreachable } from "../core/unreachable.ts";
 import { OutcomeOmitted } from "../core/verdict.ts";
+
+const NO_REASON = "no reason is on record";
 
 /** How a map whose items have all ended is to end. */
 export interface MapEnd {
@@ -66,21 +68,39 @@ function resultsOf(items: readonly TaskSnapshot[], rule: FailedItems): unknown {
   return results;
 }
 
-/** The kind is that of the first that failed. */
+/** The kind is that of the first that failed. Its causes are what went wrong with the items, each once. */
 function itemsFailure(items: readonly TaskSnapshot[]): Failure {
   const failed = items.filter(({ status }) => status === "failed" || status === "lost");
   const [first] = failed.toSorted((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0));
-  const causes = failed.slice(0, MAX_CAUSES).map((item) => ({
-    name: nameOf(item),
-    message: item.failure?.message ?? item.status,
-    stack: item.failure?.stack ?? null,
-  }));
   return createFailure({
     kind: first?.failure?.kind ?? "exception",
-    name: "ItemsFailed",
-    message: `${failed.length} of ${items.length} items did not succeed${first === undefined ? "" : `; the first was ${nameOf(first)} (${first.status}, ${first.taskId}): ${first.failure?.message ?? "no reason is on record"}`}`,
-    causes,
+    name: ITEMS_FAILED,
+    message: `${failed.length} of ${items.length} items did not succeed${first === undefined ? "" : `; the first was ${nameOf(first)} (${first.status}, ${first.taskId}): ${first.failure?.message ?? NO_REASON}`}`,
+    causes: distinctFailures(failed),
   });
+}
+
+/** `enrich[3]`, or `12 items, first enrich[3]`, and why; where there are too many the last says how many more. */
+function distinctFailures(failed: readonly TaskSnapshot[]): readonly FailureCause[] {
+  const groups = new Map<string, TaskSnapshot[]>();
+  for (const item of failed) {
+    const key = JSON.stringify([item.status, item.failure?.kind, item.failure?.name, item.failure?.message]);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
+  }
+  const all = [...groups.values()].map(causeOf);
+  if (all.length <= MAX_CAUSES) return all;
+  const told = groups.values().take(MAX_CAUSES - 1);
+  const rest = told.reduce((left, group) => left - group.length, failed.length);
+  return [...all.slice(0, MAX_CAUSES - 1), { name: `${rest} more items`, message: `${all.length - MAX_CAUSES + 1} other failures`, stack: null }];
+}
+
+function causeOf(group: readonly TaskSnapshot[]): FailureCause {
+  const [first] = group;
+  const name = first === undefined ? "" : nameOf(first);
+  const message = first?.failure?.message ?? first?.status ?? NO_REASON;
+  return { name: group.length === 1 ? name : `${group.length} items, first ${name}`, message, stack: first?.failure?.stack ?? null };
 }
 
 function whoEndedIt(items: readonly TaskSnapshot[], status: "stopped" | "cancelled"): string {

@@ -1,6 +1,6 @@
 import { InternalError, TaskCancelled } from "../core/errors.ts";
 import type { By } from "../core/lifecycle-events.ts";
-import { itemName } from "../core/map-rules.ts";
+import { isItemDone, itemName } from "../core/map-rules.ts";
 import type { ExecutionHandle, LaunchRequest, Settlement, StopRequest } from "../core/ports/executor.ts";
 import { isList } from "../core/options.ts";
 import type { ReasonFact } from "../core/explanation.ts";
@@ -35,7 +35,6 @@ export class MapGroup implements ItemCarrier, ItemOwner {
   readonly #node: MapNode;
   readonly #gate: ItemGate;
   #items: MapItem[] = [];
-  #open = 0;
   readonly openItems = new OpenItems(() => this.#items);
   #round: Round | null = null;
   /** The items are to be made, or made anew: the arguments were worked out since, or not all were made. */
@@ -115,20 +114,18 @@ export class MapGroup implements ItemCarrier, ItemOwner {
   nodeEnded(): void {
     if (this.#round !== null) return;
     this.#isForOne = false;
-    if (this.#open === 0) return;
+    if (this.openItems.size === 0) return;
     const verb = this.#node.cell.snapshot.status === "stopped" ? "stop" : "cancel";
     this.#haltItems(verb, DEFAULTS.stopGraceMs, { ...BY_MAP, reason: `the map it belongs to was ${this.#node.cell.snapshot.status}` });
   }
 
   itemEnded(item: MapItem): void {
-    if (!item.isOpen) return;
-    item.isOpen = false;
-    this.#open -= 1;
+    const { status } = item.cell.snapshot;
+    if (!this.openItems.closed(item, isItemDone(status, this.#node.map.failedItems))) return;
     const round = this.#round;
     if (round === null) return;
     this.#pause.ended(item.cell);
     this.#tellProgress(round);
-    const { status } = item.cell.snapshot;
     if (this.#node.failsFast && (status === "failed" || status === "lost") && this.#node.map.failedItems === "fail") this.#failFast(round, item.cell);
     this.#look();
   }
@@ -138,13 +135,13 @@ export class MapGroup implements ItemCarrier, ItemOwner {
     const { status, abandonedBy } = cell.snapshot;
     if (!isTerminal(status)) {
       // What is queued takes along whatever waits by then.
-      if (status === "queued" || (holdsSlot(cell.snapshot) && status !== "stopping")) return () => this.#count(item);
+      if (status === "queued" || (holdsSlot(cell.snapshot) && status !== "stopping")) return () => this.openItems.opened(item);
       throw itemRefusal(item.cell, verb, `the map it belongs to is ${status}`);
     }
     if (abandonedBy !== null) throw itemRefusal(item.cell, verb, "the map it belongs to was forced away, and its items are still ending");
     const tellRun = this.#node.place.reopen(cell, verb);
     return () => {
-      this.#count(item);
+      this.openItems.opened(item);
       this.#beginAgainFor(item);
       tellRun();
     };
@@ -221,7 +218,7 @@ export class MapGroup implements ItemCarrier, ItemOwner {
   /** The list has become shorter: what waits behind its end is no item any more. */
   #dropItems(length: number): void {
     this.#haltItems("cancel", 0, { ...BY_MAP, reason: `the map has ${length} items now` }, length);
-    this.#items.length = Math.min(this.#items.length, length);
+    this.openItems.dropped(this.#items.splice(length));
   }
 
   async #makeItems(values: readonly unknown[], from: number): Promise<void> {
@@ -252,7 +249,7 @@ export class MapGroup implements ItemCarrier, ItemOwner {
     const creation = creationOf(cell, "enqueue", now);
     this.#items[index] = item;
     this.#node.adopt(cell);
-    this.#count(item);
+    this.openItems.opened(item);
     // Before it is stored, so that whatever ends the map meanwhile ends it, too.
     lifecycle.hold(cell);
     const { promise, resolve } = Promise.withResolvers<Error | null>();
@@ -270,14 +267,12 @@ export class MapGroup implements ItemCarrier, ItemOwner {
   #unmake(item: MapItem): void {
     item.isMade = false;
     this.#parts.lifecycle.forget(item.cell);
-    if (!item.isOpen) return;
-    item.isOpen = false;
-    this.#open -= 1;
+    this.openItems.closed(item, false);
   }
 
   #renewItem(item: MapItem, value: unknown): void {
     renewItem(this.#parts.lifecycle, item.cell, { value, by: BY_MAP, force: this.#isForced });
-    this.#count(item);
+    this.openItems.opened(item);
   }
 
   /** The map is retried: so is each of its items that did not succeed. What cannot run again stays, and fails the map once more. */
@@ -287,7 +282,7 @@ export class MapGroup implements ItemCarrier, ItemOwner {
       if (index % CHUNK === CHUNK - 1 && !(await this.#mayGoOn(round))) return;
       if (!REVIVABLE.has(item.cell.snapshot.status)) continue;
       lifecycle.hold(item.cell);
-      if (lifecycle.apply(item.cell, { type: "retry", ...BY_MAP, force: this.#isForced }) === null) this.#count(item);
+      if (lifecycle.apply(item.cell, { type: "retry", ...BY_MAP, force: this.#isForced }) === null) this.openItems.opened(item);
       else lifecycle.forget(item.cell);
     }
   }
@@ -304,13 +299,6 @@ export class MapGroup implements ItemCarrier, ItemOwner {
       { type: "enqueue", ...by },
     ]);
     if (refused !== null) throw refused;
-  }
-
-  #count(item: MapItem): void {
-    if (item.isOpen) return;
-    item.isOpen = true;
-    this.#open += 1;
-    this.openItems.opened(item.index);
   }
 
   #failFast(round: Round, failed: Cell): void {
@@ -354,14 +342,13 @@ export class MapGroup implements ItemCarrier, ItemOwner {
   }
 
   #tellProgress({ request }: Round): void {
-    const total = this.#items.length;
-    request.reports.progress({ done: total - this.#open, total, unit: "items" });
+    request.reports.progress({ done: this.openItems.done, total: this.#items.length, unit: "items" });
   }
 
   /** All of it has ended, or not yet. */
   #look(): void {
     const round = this.#round;
-    if (round === null || !round.isReady || this.#open > 0) return;
+    if (round === null || !round.isReady || this.openItems.size > 0) return;
     this.#round = null;
     round.running = false;
     this.#gate.shut();

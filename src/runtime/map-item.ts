@@ -25,6 +25,8 @@ export class MapItem implements NodePlace, GatePlace {
   readonly index: number;
   /** It has not ended, and the map waits for it. */
   isOpen = false;
+  /** It has ended with its work done. */
+  isDone = false;
   isInside = false;
   isWaiting = false;
   /** False: it could not be stored, and is none. */

@@ -43,7 +43,8 @@ export class RunRecord {
 
   step(to: RunStatus, patch: Partial<RunSnapshot>, by: By): void {
     const before = this.run;
-    const at = this.#parts.clock.now();
+    // One instant for the end, in the row and in the event.
+    const at = patch.endedAt ?? this.#parts.clock.now();
     const run: RunSnapshot = { ...before, ...patch, status: to, version: before.version + 1 };
     this.run = run;
     this.#parts.journal.changeRun({ snapshot: run, expectVersion: before.version, events: [runEvent(before, run, { at, by })] }, (problem) =>

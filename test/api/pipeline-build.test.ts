@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ConfigurationError, definePipeline, memoryStore, task } from "../../src/index.ts";
 import type { AtOnce, PipelineBuilder, PipelineNode } from "../../src/index.ts";
+import { FakeClock } from "../../src/testing/index.ts";
 import { call, callNow, openStage } from "./stage.ts";
 
 const echo = task({ name: "echo" }, (_ctx, value?: unknown) => value);
@@ -166,4 +167,24 @@ it("gives the run's priority to its nodes", async () => {
   const nodes = await Promise.all(runs.map(async (run) => await stage.controller.get(run.graph()[0]?.taskId ?? "")));
   expect(nodes.map(({ priority }) => priority)).toEqual([3, -1]);
   expect(await runs[1]?.snapshot()).toMatchObject({ priority: -1, name: "only", nodeCount: 1 });
+});
+
+it("ends a run in its row when its event says", async () => {
+  /** Each look at it finds it later. */
+  class Hurried extends FakeClock {
+    #looks = 0;
+    override now(): number {
+      this.#looks += 1;
+      return super.now() + this.#looks;
+    }
+  }
+  const one = definePipeline("one", {}, (p) => {
+    p.add(task({ name: "one" }, () => 1));
+  });
+  await using stage = await openStage({ pipelines: [one], clock: new Hurried() });
+  const times: number[] = [];
+  const run = await stage.controller.startRun(one);
+  const { startedAt, endedAt } = await run.wait({ timeout: "none" });
+  for await (const event of run.events()) if (event.type === "PipelineRunStatusChanged") times.push(event.at);
+  expect([startedAt, endedAt]).toEqual([times[0], times.at(-1)]);
 });
