@@ -24,12 +24,12 @@ export function nodeLabel({ name, task, kind }: DrawnNode): string {
   return name === task ? called : `${called} (${task})`;
 }
 
-/** What there is to say of a map beside its name; empty of any other node. */
-export function mapDetails({ map }: DrawnNode): readonly string[] {
-  if (map === undefined) return [];
+/** What there is to say of a node beside its name and its upstreams. */
+export function nodeDetails({ join, hasCondition, map }: DrawnNode): readonly string[] {
   return [
-    "map",
-    ...(map.maxParallel === null ? [] : [`max ${map.maxParallel} at once`]),
-    ...(map.failedItems === "fail" ? [] : [`${map.failedItems} failed items`]),
+    ...(join === "all_succeeded" ? [] : [`join ${join}`]),
+    ...(hasCondition === true ? ["when …"] : []),
+    ...(map === undefined || map.maxParallel === null ? [] : [`max ${map.maxParallel} at once`]),
+    ...(map === undefined || map.failedItems === "fail" ? [] : [`${map.failedItems} failed items`]),
   ];
 }

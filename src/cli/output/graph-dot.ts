@@ -1,4 +1,4 @@
-import { mapDetails, nodeLabel } from "./drawn-graph.ts";
+import { nodeDetails, nodeLabel } from "./drawn-graph.ts";
 import type { DrawnGraph, DrawnNode } from "./drawn-graph.ts";
 
 /** The graph in Graphviz' language. */
@@ -10,7 +10,7 @@ export function drawDot({ name, nodes }: DrawnGraph): string {
 }
 
 function label(node: DrawnNode): string {
-  return [nodeLabel(node), ...mapDetails(node).slice(1)].join("\n");
+  return [nodeLabel(node), ...nodeDetails(node)].join("\n");
 }
 
 /** Inside quotes a backslash begins an escape of Graphviz' own (`\N`, `\l`), so it is doubled as well. */

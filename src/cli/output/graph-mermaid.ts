@@ -1,4 +1,4 @@
-import { mapDetails, nodeLabel } from "./drawn-graph.ts";
+import { nodeDetails, nodeLabel } from "./drawn-graph.ts";
 import type { DrawnGraph, DrawnNode } from "./drawn-graph.ts";
 
 /** The graph as a Mermaid flowchart. */
@@ -11,7 +11,7 @@ export function drawMermaid({ name, nodes }: DrawnGraph): string {
 
 /** A map has a box with double sides, as what is done many times. */
 function box(node: DrawnNode): string {
-  const label = escape([nodeLabel(node), ...mapDetails(node).slice(1)].join(", "));
+  const label = escape([nodeLabel(node), ...nodeDetails(node)].join(", "));
   return node.kind === "map" ? `[["${label}"]]` : `["${label}"]`;
 }
 

@@ -1,13 +1,17 @@
 import { cleanLine } from "./clean-text.ts";
-import { mapDetails, nodeLabel } from "./drawn-graph.ts";
+import { nodeDetails, nodeLabel } from "./drawn-graph.ts";
 import type { DrawnGraph, DrawnNode } from "./drawn-graph.ts";
 import { fit, widthOf } from "./table.ts";
 
 const LONGEST_LABEL = 40;
+/** Of more upstreams only the number is told. */
+const MOST_NAMED = 10;
+const GAP = "  ";
 
 /**
- * The graph as text, a line a node, in layers: each node depends on nodes of layers above it alone.
- * @param width columns of the terminal; `undefined`: nothing is cut
+ * The graph as text, a line a node, in layers: each node depends on nodes of layers above it alone. What there is to say of
+ * a node goes on below it where the line is full.
+ * @param width columns of the terminal; `undefined`: lines have no end
  */
 export function drawGraphText(graph: DrawnGraph, width: number | undefined): string {
   const layers = layersOf(graph.nodes);
@@ -18,24 +22,43 @@ export function drawGraphText(graph: DrawnGraph, width: number | undefined): str
   const labelWidth = Math.min(LONGEST_LABEL, Math.max(0, ...[...labels.values()].map(widthOf)));
   const lines = layers.flatMap((layer, index) => [
     `layer ${index + 1}`,
-    ...layer.map((node) => {
+    ...layer.flatMap((node) => {
       const label = labels.get(node) ?? "";
-      const rest = details(node);
-      return rest === "" ? `  ${label}` : `  ${widthOf(label) > labelWidth ? label : fit(label, labelWidth)}  ${rest}`;
+      const head = GAP + (widthOf(label) > labelWidth ? label : fit(label, labelWidth));
+      const indent = labelWidth + 2 * GAP.length;
+      return laidOut(head, details(node, width === undefined ? Number.POSITIVE_INFINITY : width - indent), { indent, width });
     }),
   ]);
   return [title, ...lines].map((line) => `${width === undefined ? line : fit(line, width).trimEnd()}\n`).join("");
 }
 
-function details(node: DrawnNode): string {
-  const { deps, join, hasCondition } = node;
-  const parts = [
-    ...(deps.length === 0 ? [] : [`← ${deps.map((dep) => cleanLine(dep)).join(", ")}`]),
-    ...(join === "all_succeeded" ? [] : [`join ${join}`]),
-    ...(hasCondition === true ? ["when …"] : []),
-    ...mapDetails(node),
-  ];
-  return parts.join("  ");
+/** @param room columns that the names of its upstreams may take; where they are more they are only counted */
+function details(node: DrawnNode, room: number): readonly string[] {
+  const { deps, kind } = node;
+  const [only = ""] = deps;
+  const names = deps.length > MOST_NAMED ? null : `← ${deps.map((dep) => cleanLine(dep)).join(", ")}`;
+  const upstreams = names !== null && widthOf(names) <= room ? names : `← ${deps.length === 1 ? cleanLine(only) : amount(deps.length, "node")}`;
+  return [...(deps.length === 0 ? [] : [upstreams]), ...(kind === "map" ? ["map"] : []), ...nodeDetails(node)];
+}
+
+/** Each part whole, on the line of the head while there is room. */
+function laidOut(
+  head: string,
+  parts: readonly string[],
+  { indent, width }: { readonly indent: number; readonly width: number | undefined },
+): readonly string[] {
+  const lines: string[] = [];
+  let line = head;
+  for (const part of parts) {
+    const longer = `${line}${GAP}${part}`;
+    if (width === undefined || widthOf(longer) <= width || line.trim() === "") {
+      line = longer;
+      continue;
+    }
+    lines.push(line.trimEnd());
+    line = " ".repeat(Math.max(0, indent - GAP.length)) + GAP + part;
+  }
+  return [...lines, line.trimEnd()];
 }
 
 /** The layer of a node is one below the lowest of those it depends on, which come before it. */
