@@ -30,6 +30,8 @@ export class Session {
   readonly #reporter: Reporter;
   readonly #stderr: Output;
   readonly #endings: readonly (() => void)[];
+  /** Nodes of which one attempt has failed. */
+  readonly #described = new Set<string>();
   #job: Job | null = null;
   /** Why it is to stop, as soon as there is a job. */
   #wish: string | null = null;
@@ -54,7 +56,7 @@ export class Session {
     const { settings, name } = options;
     const stdout = new Output(settings.host.stdout);
     const stderr = new Output(settings.host.stderr);
-    const reporter = await createReporter({ settings, stdout, stderr, name, startedAtMs: Date.now() });
+    const reporter = await createReporter({ settings, stdout, stderr, name });
     return new Session(options, { stdout, stderr, reporter });
   }
 
@@ -94,11 +96,20 @@ export class Session {
       if (this.#isOver) return;
       // Why it never ran is known to the stored task alone.
       if (event.type === "TaskStatusChanged" && (event.to === "skipped" || event.to === "cancelled")) this.#reporter.describe(await job.snapshot(event.taskId));
+      if (event.type === "AttemptFailed" && this.#isNew(event.node ?? event.name)) this.#reporter.describe(await job.snapshot(event.taskId));
       this.#reporter.event(event);
       if (!job.isLast(event)) continue;
       this.#options.settings.host.stage.end();
       onLast();
     }
+  }
+
+  /** How many attempts there are is told by the stored task alone, and the same for all items of a map: one of them is asked. */
+  #isNew(node: string): boolean {
+    const common = node.replace(/\[\d+\]$/, "");
+    if (this.#described.has(common)) return false;
+    this.#described.add(common);
+    return true;
   }
 
   async #describe(job: Job): Promise<void> {

@@ -23,7 +23,6 @@ afterEach(() => {
 function open(at: Screen): LiveReporter {
   return new LiveReporter(new Output(at.stream), {
     title: "nightly",
-    startedAtMs: START,
     others: [],
     sharesStderr: true,
     verbose: false,
@@ -62,6 +61,12 @@ const SUMMARY: EndSummary = {
   exitCode: 1,
 };
 
+/** A step of the run itself, now. */
+function run(from: RunStatus, to: RunStatus): TaskEvent {
+  const what = { type: "PipelineRunStatusChanged", taskId: null, pipelineRunId: "run", name: "nightly" } as const;
+  return { ...what, eventId: "", at: Date.now(), from, to, trigger: "t", actor: "a", reason: null, version: 1 };
+}
+
 describe("the live view", () => {
   test.each([20, 40, 80, 200])("has a line for each node and one for all, at %i columns", async (columns) => {
     const at = screen(columns, 24);
@@ -97,20 +102,6 @@ describe("the live view", () => {
     const at = screen(120, 24);
     const reporter = open(at);
     running(reporter, ["extract"]);
-    const run = (from: RunStatus, to: RunStatus): TaskEvent => ({
-      type: "PipelineRunStatusChanged",
-      eventId: "",
-      at: START,
-      taskId: null,
-      pipelineRunId: "run",
-      name: "nightly",
-      from,
-      to,
-      trigger: "t",
-      actor: "a",
-      reason: null,
-      version: 1,
-    });
     reporter.event(run("running", "pausing"));
     pass(200);
     expect((await at.lines())[1]).toMatch(/^nightly {2}pausing · 0\/1 ended · 1 running/);
@@ -121,6 +112,41 @@ describe("the live view", () => {
     reporter.event(run("paused", "running"));
     pass(200);
     expect((await at.lines())[1]).toMatch(/^nightly {2}0\/1 ended/);
+    reporter.restore();
+  });
+
+  test("has the run's own time, which stands when all has ended and is that of the summary", async () => {
+    const at = screen(80, 24);
+    const reporter = open(at);
+    const seconds = async (): Promise<string | undefined> =>
+      /ended.* {2}(\S+ m?s)$/.exec((await at.lines()).find((line) => line.startsWith("nightly")) ?? "")?.[1];
+    // Loading has taken so long.
+    pass(5_000);
+    reporter.event(run("pending", "running"));
+    running(reporter, ["load"]);
+    pass(100);
+    expect(await seconds()).toBe("100 ms");
+    pass(900);
+    reporter.event(step("load", "running", "failed"));
+    pass(3_000);
+    expect(await seconds()).toBe("1 s");
+    reporter.event(run("running", "failed"));
+    pass(3_000);
+    reporter.end({ ...SUMMARY, startedAt: START + 5_000, endedAt: START + 6_001 });
+    expect(await seconds()).toBe("1 s");
+    expect((await at.lines()).at(-1)).toBe("run nightly (abcdefgh) failed in 1 s: 1 failed");
+  });
+
+  test("goes on with its time where a node that has ended begins again", async () => {
+    const at = screen(80, 24);
+    const reporter = open(at);
+    reporter.event(run("pending", "running"));
+    running(reporter, ["load"]);
+    reporter.event(step("load", "running", "failed"));
+    pass(2_000);
+    reporter.event(step("load", "failed", "queued"));
+    pass(100);
+    expect((await at.lines()).at(-1)).toMatch(/ {2}2.1 s$/);
     reporter.restore();
   });
 

@@ -5,7 +5,10 @@ import type { TaskEvent } from "../../src/core/events.ts";
 import { LiveReporter } from "../../src/cli/output/live-reporter.ts";
 import { Output } from "../../src/cli/output/output.ts";
 import { createPaint } from "../../src/cli/output/paint.ts";
+import { createPlainReporter } from "../../src/cli/output/plain-reporter.ts";
+import type { Reporter } from "../../src/cli/output/reporter.ts";
 import { chongming, fixture, records } from "./chongming.ts";
+import { fakeStream } from "./fake-host.ts";
 import { base, began, progress, step } from "./sample-events.ts";
 import { screen } from "./screen.ts";
 import type { Screen } from "./screen.ts";
@@ -15,7 +18,6 @@ const MAPS = ["--tasks", fixture("maps.ts")];
 function open(at: Screen, verbose = false): LiveReporter {
   return new LiveReporter(new Output(at.stream), {
     title: "nightly",
-    startedAtMs: Date.now(),
     others: [],
     sharesStderr: true,
     verbose,
@@ -24,7 +26,7 @@ function open(at: Screen, verbose = false): LiveReporter {
 }
 
 /** A map that has made its items. */
-function expanded(reporter: LiveReporter, name: string, total: number): void {
+function expanded(reporter: Reporter, name: string, total: number): void {
   reporter.event(step(name, "blocked", "queued"));
   reporter.event(began(name, "map"));
   reporter.event(step(name, "starting", "running"));
@@ -94,6 +96,37 @@ describe("the live view of a map", () => {
     reporter.restore();
   });
 
+  test("says that more are only counted where there are more", async () => {
+    const at = screen(120, 40);
+    const reporter = open(at);
+    expanded(reporter, "enrich", 100);
+    for (let index = 0; index < 20; index += 1) reporter.event(failure(`enrich[${index}]`));
+    vi.advanceTimersByTime(100);
+    const seen = await at.lines();
+    expect(seen.filter((line) => line.includes("no luck with"))).toHaveLength(20);
+    expect(seen.join("\n")).not.toContain("only counted");
+    reporter.event(failure("enrich[20]"));
+    reporter.event(failure("enrich[21]"));
+    vi.advanceTimersByTime(100);
+    expect((await at.lines()).filter((line) => line.includes("only counted"))).toHaveLength(1);
+    reporter.restore();
+  });
+
+  test("shows no more progress than its items have told", async () => {
+    const at = screen(120, 24);
+    const reporter = open(at);
+    expanded(reporter, "enrich", 4);
+    for (let index = 0; index < 4; index += 1) reporter.event(step(`enrich[${index}]`, "queued", "running"));
+    reporter.event(step("enrich[0]", "running", "succeeded"));
+    reporter.event(progress("enrich", 4, 4, "items"));
+    vi.advanceTimersByTime(100);
+    expect((await at.lines())[0]).toMatch(/ 1\/4 +· 3 running /);
+    for (let index = 1; index < 4; index += 1) reporter.event(step(`enrich[${index}]`, "running", "succeeded"));
+    vi.advanceTimersByTime(100);
+    expect((await at.lines())[0]).toMatch(/ 4\/4 /);
+    reporter.restore();
+  });
+
   test("has a whole line for a node that is only named like an item", async () => {
     const at = screen(80, 24);
     const reporter = open(at);
@@ -117,6 +150,45 @@ describe("the live view of a map", () => {
     expect(lines.at(-2)).toMatch(/^… \d+ more: /);
     expect(lines.at(-1)).toMatch(/^nightly {2}190\/201 ended · 1 running/);
     reporter.restore();
+  });
+});
+
+describe("the plain lines of a map", () => {
+  function plain(): { readonly reporter: Reporter; readonly lines: () => readonly string[] } {
+    const stream = fakeStream();
+    const reporter = createPlainReporter(new Output(stream), new Output(fakeStream()), { paint: createPaint(false), verbose: false, quiet: false });
+    return {
+      reporter,
+      lines: () =>
+        stream
+          .text()
+          .trimEnd()
+          .split("\n")
+          .map((line) => line.trim().replace(/^.*? ms {2}/, "")),
+    };
+  }
+
+  test("tell its progress when its items have told as much", () => {
+    const { reporter, lines } = plain();
+    expanded(reporter, "enrich", 3);
+    for (let index = 0; index < 3; index += 1) reporter.event(step(`enrich[${index}]`, "queued", "running"));
+    reporter.event(step("enrich[0]", "running", "failed"));
+    reporter.event(step("enrich[1]", "running", "succeeded"));
+    reporter.event(progress("enrich", 3, 3, "items"));
+    expect(lines().at(-1)).toBe("enrich 0 %  0/3 items");
+    reporter.event(step("enrich[2]", "running", "succeeded"));
+    expect(lines().slice(-1)).toEqual(["enrich 100 %  3/3 items  1 failed"]);
+    reporter.event(step("enrich", "running", "succeeded"));
+    expect(lines().slice(-2)).toEqual(["enrich 100 %  3/3 items  1 failed", "enrich succeeded"]);
+  });
+
+  test("call the attempts of an item as those of a task", async () => {
+    const { stdout } = await chongming(["run", "again-and-again", ...MAPS]);
+    const lines = stdout.split("\n").filter((line) => line.includes("attempt"));
+    for (const name of ["stubborn-map\\[0\\]", "stubborn-map\\[1\\]", "stubborn"]) {
+      expect(lines).toContainEqual(expect.stringMatching(`^ +\\d+ ms {2}${name} attempt 1/2 failed \\(exception\\): no; again in`));
+      expect(lines).toContainEqual(expect.stringMatching(`^ +\\d+ ms {2}${name} failed at attempt 2/2 \\(exception\\): no$`));
+    }
   });
 });
 

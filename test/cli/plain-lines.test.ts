@@ -29,7 +29,7 @@ async function linesOf(name: string, verbose = false): Promise<readonly string[]
     for await (const event of controller.events()) events.push(event);
   })();
   const stream = fakeStream();
-  const reporter = createPlainReporter(new Output(stream), new Output(fakeStream()), { paint: (_style, text) => text, verbose, quiet: false, startedAtMs: 0 });
+  const reporter = createPlainReporter(new Output(stream), new Output(fakeStream()), { paint: (_style, text) => text, verbose, quiet: false });
   const handle = await controller.submit(name);
   reporter.describe(await handle.snapshot());
   await clock.advance("10s");

@@ -14,19 +14,16 @@ export interface ReporterParts {
   readonly stderr: Output;
   /** What runs. */
   readonly name: string;
-  /** Epoch milliseconds. */
-  readonly startedAtMs: number;
 }
 
 /** Data, a live view, or plain lines: as the options ask and the streams allow. What a live view needs is loaded for a terminal only. */
-export async function createReporter({ settings, stdout, stderr, name, startedAtMs }: ReporterParts): Promise<Reporter> {
+export async function createReporter({ settings, stdout, stderr, name }: ReporterParts): Promise<Reporter> {
   const { format, quiet, verbose } = settings;
   const isJson = format === "json" || format === "jsonl";
   const live = async (output: Output, others: readonly Output[]): Promise<Reporter> => {
     const { LiveReporter } = await import("./live-reporter.ts");
     return new LiveReporter(output, {
       title: cleanLine(name),
-      startedAtMs,
       others,
       sharesStderr: stderr.isTerminal,
       verbose,
@@ -40,5 +37,5 @@ export async function createReporter({ settings, stdout, stderr, name, startedAt
     return allOf([json, await live(stderr, [])]);
   }
   if (stdout.isTerminal && !quiet && settings.host.env["TERM"] !== "dumb") return await live(stdout, stderr.isTerminal ? [stderr] : []);
-  return createPlainReporter(stdout, stderr, { quiet, verbose, startedAtMs, paint: createPaint(settings.colours(stdout.stream)) });
+  return createPlainReporter(stdout, stderr, { quiet, verbose, paint: createPaint(settings.colours(stdout.stream)) });
 }

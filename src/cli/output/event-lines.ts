@@ -86,7 +86,8 @@ function attemptText({ attempt, failure, retryAt, at }: AttemptFailed, row: Node
   return `${paint(STATUS_LOOKS[end].style, end)}${which}${kind}: ${message}`;
 }
 
-function attemptOf({ attempt, maxAttempts }: NodeRow): string {
+function attemptOf({ attempt, maxAttempts: own, map }: NodeRow): string {
+  const maxAttempts = own ?? map?.items?.maxAttempts ?? null;
   return maxAttempts === null ? String(attempt) : `${attempt}/${Math.max(attempt, maxAttempts)}`;
 }
 

@@ -16,7 +16,6 @@ export function tellEvent(event: TaskEvent, row: NodeRow | undefined, options: L
   if (event.type === "TaskStatusChanged" || event.type === "ProgressUpdated") return [];
   if (event.type !== "AttemptFailed") return eventLines(event, row, options);
   items.failuresTold += 1;
-  if (items.failuresTold > MOST_FAILURES) return [];
-  const last = items.failuresTold === MOST_FAILURES ? [`${row?.map?.name ?? ""}: what fails of its items beyond these ${MOST_FAILURES} is only counted`] : [];
-  return [...eventLines(event, row, options), ...last];
+  if (items.failuresTold <= MOST_FAILURES) return eventLines(event, row, options);
+  return items.failuresTold > MOST_FAILURES + 1 ? [] : [`${row?.map?.name ?? ""}: what fails of its items beyond these ${MOST_FAILURES} is only counted`];
 }

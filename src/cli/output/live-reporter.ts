@@ -25,8 +25,6 @@ const BLOCKED_MS = 900;
 /** What a live view is made of. */
 export interface LiveOptions extends LineOptions {
   readonly title: string;
-  /** Epoch milliseconds. */
-  readonly startedAtMs: number;
   /** What else goes to the same terminal: led around the view. */
   readonly others: readonly Output[];
   /** Is the terminal also that of the process's stderr? */
@@ -93,6 +91,8 @@ export class LiveReporter implements Reporter {
     for (const diversion of this.#diversions) diversion.flush();
     if (this.#isOpen) {
       this.#wasBlocked();
+      this.#board.startedAt = summary.startedAt;
+      this.#board.endedAt = summary.endedAt;
       this.#paint(summary.endedAt);
     }
     this.restore();

@@ -5,19 +5,18 @@ import { tellEvent } from "./item-lines.ts";
 import type { Output } from "./output.ts";
 import type { Reporter } from "./reporter.ts";
 import { RunBoard } from "./run-board.ts";
+import type { NodeRow } from "./run-board.ts";
 import { drawSummary } from "./summary.ts";
 
 /** Progress of one task is told at most so often. */
 const PROGRESS_EVERY_MS = 2_000;
 
-/** Lines for a pipe or a file, each with the time since the start; the last one has the counts by status. */
-export function createPlainReporter(
-  stdout: Output,
-  stderr: Output,
-  options: LineOptions & { readonly quiet: boolean; readonly startedAtMs: number },
-): Reporter {
+/** Lines for a pipe or a file, each with the time since the start of the run; the last one has the counts by status. */
+export function createPlainReporter(stdout: Output, stderr: Output, options: LineOptions & { readonly quiet: boolean }): Reporter {
   const board = new RunBoard();
   const toldAt = new Map<string, number>();
+  /** The progress of maps whose items have not told as much yet. */
+  const held = new Map<NodeRow, TaskEvent>();
   const isDue = (event: TaskEvent): boolean => {
     if (event.type !== "ProgressUpdated") return true;
     const { done, total } = event.progress;
@@ -25,12 +24,26 @@ export function createPlainReporter(
     toldAt.set(event.taskId, event.at);
     return true;
   };
+  const tell = (event: TaskEvent, row: NodeRow | undefined, atMs = event.at): void => {
+    const since = formatDuration(Math.max(0, atMs - (board.startedAt ?? atMs))).padStart(8);
+    for (const line of tellEvent(event, row, options)) stdout.line(`${since}  ${line}`);
+  };
+  const tellHeld = (map: NodeRow, atMs: number): void => {
+    const progress = held.get(map);
+    if (progress === undefined || map.progress?.done !== map.items?.reported?.done) return;
+    held.delete(map);
+    tell(progress, map, atMs);
+  };
   return {
     event(event) {
       const row = board.apply(event);
       if (options.quiet || !isDue(event)) return;
-      const since = formatDuration(Math.max(0, event.at - options.startedAtMs)).padStart(8);
-      for (const line of tellEvent(event, row, options)) stdout.line(`${since}  ${line}`);
+      if (event.type === "ProgressUpdated" && row !== undefined && row.items !== null) {
+        held.set(row, event);
+        return tellHeld(row, event.at);
+      }
+      tell(event, row);
+      if (row?.map) tellHeld(row.map, event.at);
     },
     describe(snapshot) {
       board.describe(snapshot);

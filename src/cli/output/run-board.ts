@@ -2,6 +2,7 @@ import type { TaskEvent } from "../../core/events.ts";
 import type { Progress } from "../../core/progress.ts";
 import type { TaskSnapshot } from "../../core/snapshot.ts";
 import type { RunStatus, TaskStatus } from "../../core/status.ts";
+import { isRunTerminal } from "../../core/run.ts";
 import { isTerminal } from "../../core/transitions.ts";
 import { RateMeter } from "./rate-meter.ts";
 import { STATUS_LOOKS } from "./status-look.ts";
@@ -11,6 +12,10 @@ export interface ItemTally {
   readonly counts: Map<TaskStatus, number>;
   /** So many failures of items were told in a line of their own. */
   failuresTold: number;
+  /** Attempts that each may have; `null`: not known yet. */
+  maxAttempts: number | null;
+  /** What the map has reported; the row shows as much of it as is known of the items. */
+  reported: Progress | null;
 }
 
 /** What is shown of one node. Instants are epoch milliseconds. */
@@ -46,6 +51,10 @@ export class RunBoard {
 
   /** Of the whole run; `null` for a task on its own. */
   runStatus: RunStatus | null = null;
+  /** When the run began, or the task on its own was made; `null`: not yet. */
+  startedAt: number | null = null;
+  /** Since then nothing goes on any more; `null`: something does. */
+  endedAt: number | null = null;
 
   get size(): number {
     return this.#rows.size;
@@ -67,17 +76,18 @@ export class RunBoard {
 
   /** How many have ended. */
   get ended(): number {
-    let ended = 0;
-    for (const [status, count] of this.#counts) if (isTerminal(status)) ended += count;
-    return ended;
+    return endedOf(this.#counts);
   }
 
   /** Takes an event in; the row that it is about. */
   apply(event: TaskEvent): NodeRow | undefined {
     if (event.type === "PipelineRunStatusChanged") {
       this.runStatus = event.to;
+      if (event.to === "running") this.startedAt ??= event.at;
+      if (isRunTerminal(event.to)) this.endedAt = event.at;
       return undefined;
     }
+    if (event.pipelineRunId === null) this.startedAt ??= event.at;
     const row = this.#find(event.taskId) ?? this.#add(event.taskId, event.node ?? event.name, event.type === "TaskStatusChanged" ? event.from : "pending");
     if (event.type === "TaskStatusChanged") this.#step(row, event.to, event.at);
     if (event.type === "AttemptStarted") {
@@ -88,7 +98,8 @@ export class RunBoard {
       if (event.attempt.executor === MAP) this.#isMap(row);
     }
     if (event.type === "ProgressUpdated") {
-      row.progress = event.progress;
+      if (row.items === null) row.progress = event.progress;
+      else reportMap(row, row.items, event.progress);
       if (event.progress.done !== null) row.rate.push(event.progress.done, event.progress.updatedAt);
     }
     return row;
@@ -99,6 +110,7 @@ export class RunBoard {
     const row = this.#find(snapshot.taskId) ?? this.#add(snapshot.taskId, snapshot.node ?? snapshot.name, snapshot.status);
     if (snapshot.executor === MAP) this.#isMap(row);
     row.maxAttempts = snapshot.maxAttempts;
+    if (row.map?.items) row.map.items.maxAttempts ??= snapshot.maxAttempts;
     row.endReason = snapshot.failure?.message ?? null;
   }
 
@@ -120,7 +132,7 @@ export class RunBoard {
   }
 
   #isMap(row: NodeRow): void {
-    row.items ??= { counts: new Map(), failuresTold: 0 };
+    row.items ??= { counts: new Map(), failuresTold: 0, maxAttempts: null, reported: null };
     this.#maps.set(row.name, row);
   }
 
@@ -157,6 +169,14 @@ export class RunBoard {
     if (row.map === null) this.#ranks[STATUS_LOOKS[row.status].rank]?.delete(row);
     row.endedAt = isTerminal(to) ? atMs : null;
     this.#enter(row, to);
+    if (row.map === null) this.#settle(atMs);
+    else if (row.endedAt !== null && row.map.items !== null) reportMap(row.map, row.map.items, row.map.items.reported);
+  }
+
+  /** The clock stands where all has ended, before the run says so. */
+  #settle(atMs: number): void {
+    if (this.ended < this.size) this.endedAt = null;
+    else this.endedAt ??= atMs;
   }
 
   #enter(row: NodeRow, status: TaskStatus): void {
@@ -169,6 +189,19 @@ export class RunBoard {
   #countsOf(row: NodeRow): Map<TaskStatus, number> {
     return row.map?.items?.counts ?? this.#counts;
   }
+}
+
+function endedOf(counts: ReadonlyMap<TaskStatus, number>): number {
+  let ended = 0;
+  for (const [status, count] of counts) if (isTerminal(status)) ended += count;
+  return ended;
+}
+
+/** A map reports an item's end at once, the item's own event comes when it is stored: no more is shown than its items have told. */
+function reportMap(row: NodeRow, items: ItemTally, reported: Progress | null): void {
+  items.reported = reported;
+  const ended = endedOf(items.counts);
+  row.progress = reported === null || reported.done === null || reported.done <= ended ? reported : { ...reported, done: ended };
 }
 
 /** The kind of carrier of a node that is a map. */

@@ -1,5 +1,7 @@
 import type { FailureChain, MapSummary } from "../../api/run-summary.ts";
 import { formatDuration } from "../../core/duration.ts";
+import type { Failure } from "../../core/failure.ts";
+import { ITEMS_FAILED } from "../../core/map-rules.ts";
 import type { StatusCounts } from "../../core/ports/store.ts";
 import type { RunStatus, TaskStatus } from "../../core/status.ts";
 import { cleanLine } from "./clean-text.ts";
@@ -47,7 +49,7 @@ export function drawSummary(summary: EndSummary, options: SummaryOptions): reado
   const took = formatDuration(Math.max(0, endedAt - startedAt));
   const verdict = options.paint(styleOf(status), status);
   return [
-    ...drawFailure(summary.firstFailure, options),
+    ...drawFailure(summary, options),
     ...resultLines(summary),
     ...summary.maps.map((map) => `map ${cleanLine(map.node)} ${options.paint(styleOf(map.status), map.status)}: ${itemText(map)}`),
     `${kind} ${cleanLine(name)} (${id.slice(0, 8)}) ${verdict} in ${took}: ${formatCounts((each) => counts[each])}`,
@@ -63,31 +65,37 @@ function resultLines({ kind, status, outcome, outcomeMissing }: EndSummary): rea
   return [`result: ${outcomeMissing === null ? valueText(outcome) : `not kept: ${cleanLine(outcomeMissing, 1_000)}`}`];
 }
 
-function drawFailure(chain: FailureChain | null, { paint, verbose }: SummaryOptions): readonly string[] {
+/** A run may have succeeded all the same: by a quorum. */
+function drawFailure({ kind: ended, status: verdict, firstFailure: chain }: EndSummary, options: SummaryOptions): readonly string[] {
   if (chain === null) return [];
+  const { paint, verbose } = options;
   const { node, status, failure, affected } = chain;
+  const isForgiven = ended === "run" && verdict === "succeeded";
   const kind = failure === null ? "" : ` (${failure.kind})`;
   const message = failure === null ? "no reason is on record" : `${failure.name === failure.kind ? "" : nameBefore(failure)}${cleanLine(failure.message)}`;
-  const causes = failure?.causes.flatMap((cause) => [
-    `  caused by ${nameBefore(cause)}${cleanLine(cause.message)}`,
-    ...stackLines(cause.stack, verbose).map((line) => paint("dim", `    ${line}`)),
-  ]);
   const more = affected.length > MAX_AFFECTED ? ` and ${affected.length - MAX_AFFECTED} more` : "";
-  const below =
-    affected.length === 0
-      ? []
-      : [
-          `  brought down: ${affected
-            .slice(0, MAX_AFFECTED)
-            .map((each) => cleanLine(each, 200))
-            .join(", ")}${more}`,
-        ];
+  const named = affected.slice(0, MAX_AFFECTED).map((each) => cleanLine(each, 200));
   return [
-    `${paint("red", `${status}:`)} ${cleanLine(node)}${kind}: ${message}`,
+    `${isForgiven ? paint("yellow", "forgiven:") : paint("red", `${status}:`)} ${cleanLine(node)}${kind}: ${message}`,
     ...stackLines(failure?.stack ?? null, verbose).map((line) => paint("dim", `  ${line}`)),
-    ...(causes ?? []),
-    ...below,
+    ...(failure === null ? [] : causeLines(failure, options)),
+    ...(affected.length === 0 ? [] : [`  brought down: ${named.join(", ")}${more}`]),
   ];
+}
+
+/** The causes of a map's failure are no chain: each is why some of its items failed, and they mostly come from one place. */
+function causeLines({ name: failed, causes }: Failure, { paint, verbose }: SummaryOptions): readonly string[] {
+  const areItems = failed === ITEMS_FAILED;
+  let before = "";
+  return causes.flatMap((cause) => {
+    const stack = stackLines(cause.stack, verbose);
+    const isTold = areItems && stack.join("\n") === before;
+    before = stack.join("\n");
+    return [
+      `  ${areItems ? "" : "caused by "}${nameBefore(cause)}${cleanLine(cause.message)}`,
+      ...(isTold ? [] : stack.map((line) => paint("dim", `    ${line}`))),
+    ];
+  });
 }
 
 function nameBefore({ name }: { readonly name: string }): string {
