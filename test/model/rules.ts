@@ -64,9 +64,15 @@ export function effectOf(row: TaskSnapshot, verb: AskedVerb): string {
   return VERBS[key]?.[verb] ?? "no";
 }
 
+/** By a person, or by a map that is begun anew and takes along an item that waits: its attempts are counted from none. */
+function isReset({ from, to, trigger }: TaskStatusChanged): boolean {
+  return trigger === "user:reset" || (trigger === "pipeline:map" && to === "pending" && !isOver(from));
+}
+
 /** Out of a terminal status by a person or a run, or back to the beginning. */
-function isRevival({ from, to, trigger }: TaskStatusChanged): boolean {
-  if (trigger === "user:reset") return to === "pending" && !["pending", "starting", "running", "pausing", "stopping"].includes(from);
+function isRevival(step: TaskStatusChanged): boolean {
+  const { from, to, trigger } = step;
+  if (isReset(step)) return to === "pending" && !["pending", "starting", "running", "pausing", "stopping"].includes(from);
   // Below a retried node, or a map of which an item runs again.
   if ((trigger === "pipeline:rerun" || trigger === "pipeline:map") && to === "pending") return isOver(from);
   if (to === "skipped") return from === "failed";
@@ -94,7 +100,7 @@ export function brokenStory(row: TaskSnapshot, history: readonly TaskStatusChang
     const isForced = step.kind === "override";
     const isAllowed = isForced || (step.kind === "revive" ? isRevival(step) : NEXT[step.from].split(" ").includes(step.to));
     if (!isAllowed) wrong.push(`${what} is not allowed`);
-    if (step.trigger === "user:reset") attempts = 0;
+    if (isReset(step)) attempts = 0;
     if (step.to === "starting") attempts += 1;
     if (step.to === "stopping") askedTo = step.trigger === "user:stop" || step.trigger === "controller:close" ? "stopped" : "cancelled";
     // A map ends as its items have.
