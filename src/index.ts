@@ -37,7 +37,6 @@ export type {
 } from "./api/pipeline.ts";
 export { RunHandle } from "./api/run-handle.ts";
 export type { FailureChain, ItemCounts, MapSummary, RunGraphNode, RunItem, RunSummary } from "./api/run-summary.ts";
-export type { RunQuery } from "./api/query.ts";
 export { runTask } from "./api/run-task.ts";
 export type { RunTaskOptions, RunTaskRest } from "./api/run-task.ts";
 export type { ParsedArgs, SchemaResult, StandardSchema, TupleSchema } from "./api/standard-schema.ts";

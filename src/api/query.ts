@@ -1,7 +1,8 @@
 import { describeValue } from "../core/describe-value.ts";
 import { ConfigurationError } from "../core/errors.ts";
-import { checkInteger, checkOptions } from "../core/options.ts";
-import type { RunFacet, TaskQuery } from "../core/ports/store.ts";
+import { checkInteger, checkOneOf, checkOptions, isList } from "../core/options.ts";
+import type { RunQuery, TaskQuery } from "../core/ports/store.ts";
+import { RUN_STATUSES } from "../core/status.ts";
 import { readStatus } from "./options.ts";
 
 const KEYS = ["status", "pipelineRunId", "tag", "name", "namePrefix", "idPrefix", "bucket", "owner", "createdSince", "limit", "cursor"] as const;
@@ -21,13 +22,11 @@ export function readQuery(query: unknown): TaskQuery {
   return read;
 }
 
-/** Which runs; every part given must hold. */
-export type RunQuery = Parameters<RunFacet["query"]>[0];
-
 /** Checks a query for runs. */
 export function readRunQuery(query: unknown): RunQuery {
-  const { name, idPrefix, limit, cursor } = checkOptions(query, ["name", "idPrefix", "limit", "cursor"], "query");
+  const { status, name, idPrefix, limit, cursor } = checkOptions(query, ["status", "name", "idPrefix", "limit", "cursor"], "query");
   return {
+    ...(status === undefined ? {} : { status: listOf(status).map((each) => checkOneOf(each, RUN_STATUSES, "query: status")) }),
     ...(name === undefined ? {} : { name: checkText(name, "name") }),
     ...(idPrefix === undefined ? {} : { idPrefix: checkText(idPrefix, "idPrefix") }),
     ...(limit === undefined ? {} : { limit: checkInteger(limit, "query: limit", 1) }),
@@ -41,6 +40,10 @@ function checkText(value: unknown, key: string): string {
 }
 
 function checkStatuses(value: unknown): TaskQuery["status"] {
-  const list: readonly unknown[] = Array.isArray(value) ? value : [value];
-  return list.map((status) => readStatus(status, "query: status"));
+  return listOf(value).map((status) => readStatus(status, "query: status"));
+}
+
+/** A single one counts as a list of one. */
+function listOf(value: unknown): readonly unknown[] {
+  return isList(value) ? value : [value];
 }

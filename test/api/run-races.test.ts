@@ -117,6 +117,8 @@ describe("controller.run and controller.runs", () => {
     await stage.clock.advance(0);
     expect((await controller.runs()).items.map(({ runId }) => runId)).toEqual(ids);
     expect((await controller.runs({ name: "two" })).items).toMatchObject([{ runId: ids[1], status: "succeeded" }]);
+    expect((await controller.runs({ status: ["succeeded", "failed"], name: "two" })).items).toMatchObject([{ runId: ids[1] }]);
+    expect((await controller.runs({ status: ["running"] })).items).toEqual([]);
     const page = await controller.runs({ limit: 2 });
     expect((await controller.runs({ limit: 2, cursor: page.cursor ?? "" })).items.map(({ runId }) => runId)).toEqual([ids[2]]);
   });
@@ -127,7 +129,10 @@ describe("controller.run and controller.runs", () => {
       code: "UNKNOWN_ID",
       message: 'no run "nobody": the id is wrong, or its history was pruned.',
     });
-    await expect(call(stage.controller, "runs", [{ status: "failed" }])).rejects.toThrow('query has no option "status"');
+    await expect(call(stage.controller, "runs", [{ status: ["faild"] }])).rejects.toThrow(
+      /^query: status must be one of .*found "faild"\. Did you mean "failed"\?$/,
+    );
+    await expect(call(stage.controller, "runs", [{ status: 7 }])).rejects.toThrow(/^query: status must be one of .*found 7\.$/);
     await expect(call(stage.controller, "runs", [{ limit: 0 }])).rejects.toThrow("query: limit");
     await expect(call(stage.controller, "runs", [{ name: 7 }])).rejects.toThrow("query: name must be text; found 7");
   });

@@ -4,7 +4,7 @@ import type { StoredEvent, TaskStatusChanged } from "../events.ts";
 import type { Progress } from "../progress.ts";
 import type { RunSnapshot } from "../run.ts";
 import type { TaskSnapshot } from "../snapshot.ts";
-import type { TaskStatus } from "../status.ts";
+import type { RunStatus, TaskStatus } from "../status.ts";
 
 /** Values kept beside a task's row: read only when they are needed. Plain values; the store encodes them. */
 export interface TaskPayload {
@@ -145,6 +145,19 @@ export interface RunChange {
   readonly events: readonly StoredEvent[];
 }
 
+/** Which runs; every part given must hold. */
+export interface RunQuery {
+  /** In one of these. */
+  readonly status?: readonly RunStatus[];
+  /** Of exactly this pipeline. */
+  readonly name?: string;
+  readonly idPrefix?: string;
+  /** At most so many on a page; default 100. */
+  readonly limit?: number;
+  /** Go on after the page that gave it. */
+  readonly cursor?: string;
+}
+
 /** Runs. */
 export interface RunFacet {
   /** Makes the run together with its nodes' tasks, all or none. */
@@ -152,7 +165,8 @@ export interface RunFacet {
   /** `null`: it was made; else why it was not. */
   commit(change: RunChange): Promise<ConcurrencyConflict | null>;
   get(runId: string): Promise<RunSnapshot | undefined>;
-  query(query: { readonly name?: string; readonly idPrefix?: string; readonly limit?: number; readonly cursor?: string }): Promise<Page<RunSnapshot>>;
+  /** In the order in which the runs were made. */
+  query(query: RunQuery): Promise<Page<RunSnapshot>>;
 }
 
 /** What a store can do beyond the contract every store keeps. */

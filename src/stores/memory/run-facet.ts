@@ -1,14 +1,12 @@
 import { ConcurrencyConflict, StoreError } from "../../core/errors.ts";
 import type { StoredEvent } from "../../core/events.ts";
-import type { Page, RunChange, RunFacet, TaskCreation } from "../../core/ports/store.ts";
+import type { Page, RunChange, RunFacet, RunQuery, TaskCreation } from "../../core/ports/store.ts";
 import type { RunSnapshot } from "../../core/run.ts";
 import { encodeValue } from "../codec.ts";
 import { readCursor, readLimit } from "../page-cursor.ts";
 import type { RunTable } from "./run-table.ts";
 import type { Session } from "./session.ts";
 import { addTasks, prepareTasks } from "./task-making.ts";
-
-type RunQuery = Parameters<RunFacet["query"]>[0];
 
 /** Runs, in memory. */
 export class MemoryRuns implements RunFacet {
@@ -64,10 +62,14 @@ function findRuns(table: RunTable, query: RunQuery): Page<RunSnapshot> {
   const items: RunSnapshot[] = [];
   let passed = start;
   for (const [index, { row }] of table.inOrder.entries().drop(start)) {
-    if ((query.name ?? row.name) !== row.name || !row.runId.startsWith(query.idPrefix ?? "")) continue;
+    if (!fits(row, query)) continue;
     if (items.length === limit) return Object.freeze({ items: Object.freeze(items), cursor: String(passed) });
     items.push(row);
     passed = index + 1;
   }
   return Object.freeze({ items: Object.freeze(items), cursor: null });
+}
+
+function fits({ runId, name, status }: RunSnapshot, query: RunQuery): boolean {
+  return (query.name ?? name) === name && runId.startsWith(query.idPrefix ?? "") && (query.status?.includes(status) ?? true);
 }

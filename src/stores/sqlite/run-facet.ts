@@ -1,7 +1,7 @@
 import type { SQLInputValue } from "node:sqlite";
 import { ConcurrencyConflict, StoreError } from "../../core/errors.ts";
 import type { StoredEvent } from "../../core/events.ts";
-import type { Page, RunChange, RunFacet, TaskCreation } from "../../core/ports/store.ts";
+import type { Page, RunChange, RunFacet, RunQuery, TaskCreation } from "../../core/ports/store.ts";
 import type { RunSnapshot } from "../../core/run.ts";
 import { encodeValue } from "../codec.ts";
 import { readCursor, readLimit } from "../page-cursor.ts";
@@ -58,12 +58,13 @@ export class SqliteRuns implements RunFacet {
     return row === undefined ? undefined : runOf(String(row["body"]));
   }
 
-  async query({ name, idPrefix = "", limit, cursor }: Parameters<RunFacet["query"]>[0]): Promise<Page<RunSnapshot>> {
+  async query({ status, name, idPrefix = "", limit, cursor }: RunQuery): Promise<Page<RunSnapshot>> {
     const most = readLimit(limit);
     const start = readCursor(cursor, lastPlace(this.#database, "run"));
-    const values: SQLInputValue[] = [start, idPrefix, idPrefix, ...(name === undefined ? [] : [name])];
+    const values: SQLInputValue[] = [start, idPrefix, idPrefix, ...(name === undefined ? [] : [name]), ...(status ?? [])];
     const ofName = name === undefined ? "" : " AND name = ?";
-    const sql = `SELECT seq, body FROM run WHERE seq > ? AND id >= ? AND id < ? || char(0x10ffff)${ofName} ORDER BY seq LIMIT ?`;
+    const inStatus = status === undefined ? "" : ` AND json_extract(body, '$.status') IN (${status.map(() => "?").join(", ")})`;
+    const sql = `SELECT seq, body FROM run WHERE seq > ? AND id >= ? AND id < ? || char(0x10ffff)${ofName}${inStatus} ORDER BY seq LIMIT ?`;
     const rows = this.#database.all(sql, ...values, most + 1);
     const items = Object.freeze(rows.slice(0, most).map((row) => runOf(String(row["body"]))));
     return Object.freeze({ items, cursor: rows.length > most ? String(rows[most - 1]?.["seq"]) : null });
