@@ -2,8 +2,9 @@ import { OutcomeMissing, TaskCancelled, TaskExecutionError, TaskLost, TaskSkippe
 import type { TaskEvent } from "../core/events.ts";
 import type { FailureKind } from "../core/failure.ts";
 import type { TaskSnapshot } from "../core/snapshot.ts";
+import type { TaskStatus } from "../core/status.ts";
 import type { Cell } from "../runtime/cell.ts";
-import type { Asking, EventOptions, PauseOptions, RetryOptions, StopOptions, WaitOptions } from "./options.ts";
+import type { Asking, EventOptions, ForceOptions, PauseOptions, ResetOptions, RetryOptions, SkipOptions, StopOptions, WaitOptions } from "./options.ts";
 import type { TaskControls } from "./task-controls.ts";
 
 /** One submitted task: its verbs, its end, its result. Source §3.2. */
@@ -23,6 +24,11 @@ export class TaskHandle<Result> {
   /** The task as stored now. */
   async snapshot(): Promise<TaskSnapshot> {
     return await this.#controls.get(this.id);
+  }
+
+  /** Starts a task that is `pending`: made so by `reset`, or forced back. */
+  async start(options?: Asking): Promise<TaskSnapshot> {
+    return await this.#controls.start(this.id, options);
   }
 
   /** True once it is paused; false when no checkpoint was reached in time, and it runs on. */
@@ -46,9 +52,25 @@ export class TaskHandle<Result> {
 
   /** Runs it again; the history stays. */
   async retry(options?: RetryOptions): Promise<TaskSnapshot> {
-    const snapshot = await this.#controls.retry(this.id, options);
-    this.#cell = this.#controls.live(this.id) ?? this.#cell;
-    return snapshot;
+    return this.#seen(await this.#controls.retry(this.id, options));
+  }
+
+  /** Skips it before it has begun, or once it has failed: with `outcome`, `result()` is that. */
+  async skip(options?: SkipOptions): Promise<TaskSnapshot> {
+    return this.#seen(await this.#controls.skip(this.id, options));
+  }
+
+  /** Begins it anew: a new epoch with no attempt counted. It is `pending` then, and waits for `start`. */
+  async reset(options: ResetOptions): Promise<TaskSnapshot> {
+    return this.#seen(await this.#controls.reset(this.id, options));
+  }
+
+  /**
+   * The escape hatch: sets a status by hand (a terminal one, `pending` or `queued`), on the record with who and why. A live
+   * body is told to end, and what it still says is discarded. Source §3.1.
+   */
+  async forceTransition(to: TaskStatus, options: ForceOptions): Promise<TaskSnapshot> {
+    return this.#seen(await this.#controls.force(this.id, to, options));
   }
 
   /**
@@ -74,6 +96,12 @@ export class TaskHandle<Result> {
   /** What happens to it, from its making on; ends with the task. */
   events(options?: EventOptions): AsyncGenerator<TaskEvent, void, undefined> {
     return this.#controls.eventsOf(this.id, options);
+  }
+
+  /** The verb may have made another execution of it. */
+  #seen(snapshot: TaskSnapshot): TaskSnapshot {
+    this.#cell = this.#controls.live(this.id) ?? this.#cell;
+    return snapshot;
   }
 
   #valueOf(snapshot: TaskSnapshot): unknown {
