@@ -119,7 +119,10 @@ export interface RetryOptions extends Asking {
 
 /** Options of a run's `retry`. */
 export interface RunRetryOptions extends RetryOptions {
-  /** The name of the node to begin from, however it has ended; it and all below it run again. Default: all that did not succeed. */
+  /**
+   * The name of the node to begin from, however it has ended; it and all below it run again. Of an item of a map (`enrich[3]`):
+   * that item alone and all below the map. Default: all that did not succeed.
+   */
   readonly from?: string;
 }
 

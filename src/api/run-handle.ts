@@ -85,7 +85,8 @@ export class RunHandle {
   }
 
   /**
-   * Runs again the nodes that failed, were lost, cancelled or stopped and what lies below them, or everything from one node on.
+   * Runs again the nodes that failed, were lost, cancelled or stopped and what lies below them, or everything from one node
+   * on, or one item of a map and everything below the map.
    * What has succeeded elsewhere keeps its outcome. The run is under way again then, and `wait` waits for its new end.
    * @throws InvalidTransition where nothing can be run again, or what lies below has not ended; CarrierAbandoned unless `force`;
    * ConfigurationError for a node that it does not have

@@ -78,8 +78,8 @@ export function beginRun(state: RunState, options: BeginOptions = {}): Advance {
  */
 export function advance(state: RunState, report: NodeReport): Advance {
   const wasWindingDown = state.windingDown.delete(report.node);
-  if (standingOf(state, report.node) === report.outcome) return { actions: wasWindingDown ? concludeRun(state, null) : [] };
   if (report.isWindingDown === true) state.windingDown.add(report.node);
+  if (standingOf(state, report.node) === report.outcome) return { actions: wasWindingDown ? concludeRun(state, null) : [] };
   moveNode(state, report.node, report.outcome);
   const decided = cascadeFrom(state, report.node);
   return { actions: [...actionsFor(state, decided), ...concludeRun(state, report)] };

@@ -15,6 +15,8 @@ export interface RunSnapshot {
   readonly requestedAction: RunWish | null;
   /** Who paused it: nothing of it begins until it is resumed. `null`: it is not held. */
   readonly pausedBy: string | null;
+  /** Why, where whoever paused it said so. */
+  readonly pauseReason: string | null;
   readonly aggregation: AggregationPolicy;
   readonly priority: number;
   readonly nodeCount: number;
@@ -22,6 +24,9 @@ export interface RunSnapshot {
   readonly startedAt: number | null;
   readonly endedAt: number | null;
 }
+
+/** What a run says that is held no longer, nor asked for anything. */
+export const NOT_HELD = { requestedAction: null, pausedBy: null, pauseReason: null } as const satisfies Partial<RunSnapshot>;
 
 /** Has the run ended? */
 export function isRunTerminal(status: RunStatus): boolean {

@@ -1,7 +1,6 @@
 import { blockersOf, Slots } from "../core/admission.ts";
 import type { AdmissionLimits, Blocker, HeldSlots, SlotClaim } from "../core/admission.ts";
 import { InternalError } from "../core/errors.ts";
-import type { SlotHolding } from "../core/explanation.ts";
 import type { ResolvedConcurrencyPolicy } from "../core/policies/concurrency.ts";
 
 /** An attempt that holds slots, or wants to. */
@@ -18,7 +17,14 @@ export interface UsedLimit {
   readonly blocker: Blocker;
   readonly limit: number;
   readonly held: number;
-  readonly holders: readonly SlotHolding[];
+  readonly holders: readonly SlotOwner[];
+}
+
+/** Whose slot it is. */
+export interface SlotOwner {
+  readonly taskId: string;
+  /** It is held for the body of an attempt that was given up on and still runs. */
+  readonly abandoned: boolean;
 }
 
 /**
@@ -110,7 +116,7 @@ export class AttemptSlots {
     return { limit: perBucket ?? Infinity, held: byBucket.get(blocker.bucket) ?? 0 };
   }
 
-  #holdersOf(blocker: Blocker): readonly SlotHolding[] {
+  #holdersOf(blocker: Blocker): readonly SlotOwner[] {
     const abandoned = new Set([...this.#abandoned.values()].flat().map(({ holder }) => holder));
     return this.#slots.holdersOf(blocker).map((holder) => ({ taskId: taskOf(holder), abandoned: abandoned.has(holder) }));
   }

@@ -16,8 +16,17 @@ export const ENDED_RUN: NodePlace = {
   },
 };
 
-/** A node of it can be led to no attempt any more. */
-export function endedRun({ taskId, snapshot }: Cell, requested: string): InvalidTransition {
+/**
+ * A node of it can be led to no attempt any more.
+ * @param instead what the run can be asked
+ */
+export function endedRun({ taskId, snapshot }: Cell, requested: string, instead?: string): InvalidTransition {
   const allowed = verbsWithoutAttempt(snapshot);
-  return new InvalidTransition({ taskId, current: snapshot.status, requested, allowed, hint: "the run it belongs to has ended" });
+  return new InvalidTransition({
+    taskId,
+    current: snapshot.status,
+    requested,
+    allowed,
+    hint: `the run it belongs to has ended${instead === undefined ? "" : `: ${instead}`}`,
+  });
 }

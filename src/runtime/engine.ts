@@ -301,8 +301,15 @@ export class Engine {
   async explain(taskId: string): Promise<Explanation> {
     const cell = this.#lifecycle.get(taskId);
     const snapshot = cell?.snapshot ?? (await this.get(taskId));
-    const pausedBy = (runId: string): string | null => this.run(runId)?.run.pausedBy ?? null;
-    return explain(snapshot, cell, { scheduler: this.#scheduler, holds: this.holds, lending: this.#lending, pausedBy, now: this.clock.now() });
+    return await explain(snapshot, cell, {
+      scheduler: this.#scheduler,
+      holds: this.holds,
+      lending: this.#lending,
+      run: (runId) => this.run(runId)?.run,
+      task: (id) => (this.#lifecycle.get(id) ?? this.#supervisor.orphaned(id))?.snapshot,
+      history: async (id) => await this.store.audit.history(id),
+      now: this.clock.now(),
+    });
   }
 
   /** What is not in order: a store that does not write, bodies that were given up on. */

@@ -16,7 +16,7 @@ import { MapItem } from "./map-item.ts";
 import type { ItemOwner } from "./map-item.ts";
 import type { MapNode, MapParts, Round } from "./map-parts.ts";
 import { OpenItems } from "./open-items.ts";
-import { itemRefusal, renewItem } from "./renew-item.ts";
+import { itemRefusal, renewItem, retryItem } from "./renew-item.ts";
 import { creationOf, makeCell, notMade } from "./task-maker.ts";
 
 /** So many items are made before the loop may turn. */
@@ -72,6 +72,20 @@ export class MapGroup implements ItemCarrier, ItemOwner {
     return this.#items.flatMap(({ cell, isInside }) => (isInside ? [cell] : []));
   }
 
+  /** Can one of its items run again by itself? Not while its items are yet to be made, or made anew. */
+  get canRunOne(): boolean {
+    return !this.#isFresh;
+  }
+
+  /** The run is retried from this item, which has ended: the map begins again for it alone. */
+  runItem(cell: Cell, { by, force }: { readonly by: By; readonly force: boolean }): void {
+    const item = this.#items.find((each) => each.cell === cell);
+    if (item === undefined) throw new InternalError(`task ${cell.taskId} is no item of the map "${this.#node.plan.name}".`);
+    retryItem(this.#parts.lifecycle, cell, { by, force });
+    this.openItems.opened(item);
+    this.#beginAgainFor(item);
+  }
+
   /** Its list of items was worked out anew. */
   renew(): void {
     this.#isFresh = true;
@@ -121,7 +135,7 @@ export class MapGroup implements ItemCarrier, ItemOwner {
 
   itemEnded(item: MapItem): void {
     const { status } = item.cell.snapshot;
-    if (!this.openItems.closed(item, isItemDone(status, this.#node.map.failedItems))) return;
+    if (!this.#close(item, isItemDone(status, this.#node.map.failedItems))) return;
     const round = this.#round;
     if (round === null) return;
     this.#pause.ended(item.cell);
@@ -139,7 +153,7 @@ export class MapGroup implements ItemCarrier, ItemOwner {
       throw itemRefusal(item.cell, verb, `the map it belongs to is ${status}`);
     }
     if (abandonedBy !== null) throw itemRefusal(item.cell, verb, "the map it belongs to was forced away, and its items are still ending");
-    const tellRun = this.#node.place.reopen(cell, verb);
+    const tellRun = this.#node.place.reopen(item.cell, verb);
     return () => {
       this.openItems.opened(item);
       this.#beginAgainFor(item);
@@ -156,7 +170,11 @@ export class MapGroup implements ItemCarrier, ItemOwner {
   }
 
   itemWait(item: MapItem): ReasonFact | null {
-    return item.isInside ? null : { kind: "map_limit", map: this.#node.plan.name, limit: this.#gate.limit };
+    if (item.isInside) return null;
+    const { status, taskId, pausedBy: by } = this.#node.cell.snapshot;
+    const map = this.#node.plan.name;
+    if (status === "paused" || status === "pausing") return { kind: "map_hold", map, taskId, by, reason: null };
+    return { kind: "map_limit", map, limit: this.#gate.limit };
   }
 
   itemLeft(item: MapItem): void {
@@ -267,7 +285,7 @@ export class MapGroup implements ItemCarrier, ItemOwner {
   #unmake(item: MapItem): void {
     item.isMade = false;
     this.#parts.lifecycle.forget(item.cell);
-    this.openItems.closed(item, false);
+    this.#close(item, false);
   }
 
   #renewItem(item: MapItem, value: unknown): void {
@@ -301,6 +319,12 @@ export class MapGroup implements ItemCarrier, ItemOwner {
     if (refused !== null) throw refused;
   }
 
+  #close(item: MapItem, isDone: boolean): boolean {
+    const wasOpen = this.openItems.closed(item, isDone);
+    if (wasOpen && this.openItems.size === 0) this.#node.itemsEnded();
+    return wasOpen;
+  }
+
   #failFast(round: Round, failed: Cell): void {
     if (round.isFailing || round.stop !== null) return;
     round.isFailing = true;
@@ -328,7 +352,7 @@ export class MapGroup implements ItemCarrier, ItemOwner {
     this.#held ??= Promise.withResolvers();
     this.#gate.shut();
     this.#gate.takeBack(this.#items.filter((item) => item.isInside && this.#parts.lifecycle.unqueue(item.cell)));
-    this.#pause.begin(this.cells, { ...BY_MAP, actor: this.#node.cell.snapshot.pausedBy ?? "system" });
+    this.#pause.begin(this.cells, { ...BY_MAP, actor: this.#node.cell.snapshot.pausedBy ?? "system", reason: "the map it belongs to was paused" });
   }
 
   #resumeItems(): void {

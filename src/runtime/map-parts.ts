@@ -25,6 +25,8 @@ export interface MapNode {
   readonly failsFast: boolean;
   /** It is certain to fail. */
   readonly isFailing: () => void;
+  /** None of its items is open any more. */
+  readonly itemsEnded: () => void;
   /** Told of each item that is made. */
   readonly adopt: (cell: Cell) => unknown;
 }

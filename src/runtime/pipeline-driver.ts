@@ -13,7 +13,7 @@ import { effectiveOutcome, isOutcome, judgeJoin } from "../core/join.ts";
 import type { By, CloserTrigger } from "../core/lifecycle-events.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { RunPauseReport, RunSnapshot } from "../core/run.ts";
-import { isRunTerminal } from "../core/run.ts";
+import { isRunTerminal, NOT_HELD } from "../core/run.ts";
 import { canRunVerb } from "../core/run-verbs.ts";
 import type { RunVerb } from "../core/run-verbs.ts";
 import { failureOf } from "../core/thrown.ts";
@@ -152,8 +152,9 @@ export class PipelineDriver {
     const failsFast = this.plan.aggregation.kind === "fail_fast";
     const adopt = (item: Cell): unknown => this.#byId.set(item.taskId, item);
     const isFailing = (): void => this.#perform(advance(this.#state, { node, outcome: "failed", isWindingDown: true }).actions);
-    const place = this.place(node);
-    const group = new MapGroup(this.#parts, { cell, place, plan, map: plan.map, runId: this.run.runId, failsFast, isFailing, adopt });
+    const itemsEnded = (): void => this.#itemsEnded(node, cell);
+    const [place, { runId }] = [this.place(node), this.run];
+    const group = new MapGroup(this.#parts, { cell, place, plan, map: plan.map, runId, failsFast, isFailing, itemsEnded, adopt });
     cell.carrier = group;
     this.#maps.set(node, group);
   }
@@ -173,7 +174,7 @@ export class PipelineDriver {
     // Asked again, a shorter grace tightens the deadline.
     if (!this.#record.moves(verb) && isRunTerminal(this.run.status)) return;
     const open = closeRun(this.#state);
-    if (this.run.status !== "stopping") this.#record.step("stopping", { requestedAction: verb, pausedBy: null }, { trigger: `user:${verb}`, ...options.by });
+    if (this.run.status !== "stopping") this.#record.step("stopping", { ...NOT_HELD, requestedAction: verb }, { trigger: `user:${verb}`, ...options.by });
     this.#haltNodes(open, verb, options);
     this.#pause.drop();
   }
@@ -226,6 +227,13 @@ export class PipelineDriver {
     this.#work();
   }
 
+  /** A map that was forced away holds the verdict back until its items have ended, too. */
+  #itemsEnded(node: number, cell: Cell): void {
+    if (!isTerminal(cell.snapshot.status)) return;
+    this.#ends.push({ node, cell });
+    this.#work();
+  }
+
   #perform(actions: readonly Action[]): void {
     const wasWorking = this.#working;
     this.#working = true;
@@ -243,7 +251,8 @@ export class PipelineDriver {
       const { node } = end;
       const outcome = effectiveOutcome(status, skippedBy !== null);
       if (isRunTerminal(this.run.status) && standingOf(this.#state, node) !== outcome) this.#changedSinceEnd.add(node);
-      for (const action of advance(this.#state, { node, outcome }).actions) this.#carryOut(action);
+      const isWindingDown = (this.#maps.get(node)?.openItems.size ?? 0) > 0;
+      for (const action of advance(this.#state, { node, outcome, isWindingDown }).actions) this.#carryOut(action);
     }
     this.#working = false;
     this.#pause.settle();
@@ -263,11 +272,7 @@ export class PipelineDriver {
         this.#haltNodes(action.nodes, "cancel", { by: { trigger: action.trigger, actor: "system", reason: action.reason } });
         return;
       case "verdict":
-        this.#record.step(
-          action.status,
-          { requestedAction: null, pausedBy: null, endedAt: this.#parts.clock.now() },
-          { trigger: "pipeline:verdict", reason: this.#cause },
-        );
+        this.#record.step(action.status, { ...NOT_HELD, endedAt: this.#parts.clock.now() }, { trigger: "pipeline:verdict", reason: this.#cause });
         this.#pause.drop();
         return;
       default:
@@ -385,7 +390,8 @@ export class PipelineDriver {
   }
 
   #reopen(node: number, cell: Cell, verb: string): () => void {
-    if (isRunTerminal(this.run.status)) throw endedRun(cell, verb);
+    if (isRunTerminal(this.run.status))
+      throw endedRun(cell, verb, `run.retry({ from: ${JSON.stringify(cell.snapshot.node)} }) runs it again, run.retry() all that did not succeed`);
     return () => {
       reopenNode(this.#state, node);
       takeNode(this.#state, node);

@@ -1,7 +1,7 @@
 import { InvalidTransition } from "../core/errors.ts";
 import type { By, LifecycleEvent } from "../core/lifecycle-events.ts";
 import { holdsSlot } from "../core/snapshot-rules.ts";
-import { isTerminal } from "../core/transitions.ts";
+import { isTerminal, REVIVABLE } from "../core/transitions.ts";
 import { verbsWithoutAttempt } from "../core/verbs.ts";
 import type { Cell } from "./cell.ts";
 import type { Lifecycle } from "./lifecycle.ts";
@@ -25,6 +25,18 @@ export function renewItem(lifecycle: Lifecycle, cell: Cell, { value, by, force }
 function backToStart({ snapshot }: Cell, { by, force }: { readonly by: By; readonly force: boolean }): readonly LifecycleEvent[] {
   if (isTerminal(snapshot.status)) return [{ type: "rerun", ...by, force }];
   return snapshot.status === "pending" ? [] : [{ type: "reset", ...by, force }];
+}
+
+/** The item alone is to run again: one that did not succeed goes on with what it saved. */
+export function retryItem(lifecycle: Lifecycle, cell: Cell, { by, force }: { readonly by: By; readonly force: boolean }): void {
+  if (!REVIVABLE.has(cell.snapshot.status)) {
+    renewItem(lifecycle, cell, { value: cell.args?.[0], by, force });
+    return;
+  }
+  lifecycle.hold(cell);
+  const refused = lifecycle.apply(cell, { type: "retry", ...by, force });
+  if (refused !== null) throw refused;
+  cell.error = undefined;
 }
 
 /** Why the item cannot be asked that. */

@@ -1,6 +1,7 @@
 import { InvalidTransition } from "../core/errors.ts";
 import type { HoldKey } from "../core/holds.ts";
 import type { By, CloserTrigger } from "../core/lifecycle-events.ts";
+import { NOT_HELD } from "../core/run.ts";
 import type { RunPauseReport, RunSnapshot, UnpausedNode } from "../core/run.ts";
 import type { TaskStatus } from "../core/status.ts";
 import type { Cell } from "./cell.ts";
@@ -55,10 +56,10 @@ export class RunPause {
   async pause(options: VerbOptions): Promise<RunPauseReport> {
     const { record, scheduler } = this.#parts;
     if (record.moves("pause")) {
-      const pausedBy = options.by.actor ?? "system";
+      const held = { pausedBy: options.by.actor ?? "system", pauseReason: options.by.reason ?? null };
       scheduler.hold(holdOf(record.run));
-      if (this.#active.size === 0) record.step("paused", { pausedBy }, { trigger: "user:pause", ...options.by });
-      else record.step("pausing", { requestedAction: "pause", pausedBy }, { trigger: "user:pause", ...options.by });
+      if (this.#active.size === 0) record.step("paused", held, { trigger: "user:pause", ...options.by });
+      else record.step("pausing", { requestedAction: "pause", ...held }, { trigger: "user:pause", ...options.by });
     }
     const answers = await Promise.all([...this.#active].map(async (cell) => await this.#ask(cell, options)));
     const { status } = await record.written();
@@ -68,7 +69,7 @@ export class RunPause {
   async resume({ by }: VerbOptions): Promise<RunSnapshot> {
     const { record, control } = this.#parts;
     if (record.moves("resume")) {
-      record.step("running", { requestedAction: null, pausedBy: null }, { trigger: "user:resume", ...by });
+      record.step("running", NOT_HELD, { trigger: "user:resume", ...by });
       // What they do then is told by themselves.
       for (const cell of this.#paused) if (cell.pausedByRun) control.resume(cell, { by }).catch(() => {});
       this.drop();
@@ -80,7 +81,7 @@ export class RunPause {
   end(by: By): void {
     const { record } = this.#parts;
     if (record.run.pausedBy === null) return;
-    record.step("running", { requestedAction: null, pausedBy: null }, by);
+    record.step("running", NOT_HELD, by);
     this.drop();
   }
 

@@ -1,6 +1,7 @@
 import type { Graph } from "../core/graph.ts";
 import type { FailedItems } from "../core/map-rules.ts";
 import type { AggregationPolicy } from "../core/policies/aggregation.ts";
+import { NOT_HELD } from "../core/run.ts";
 import type { RunSnapshot } from "../core/run.ts";
 import type { BucketChoice } from "./buckets.ts";
 import type { TaskDefinition } from "./task-definition.ts";
@@ -48,8 +49,7 @@ export function plannedRun(plan: RunPlan, runId: string, createdAt: number): Run
     name: plan.pipeline,
     status: "pending",
     version: 0,
-    requestedAction: null,
-    pausedBy: null,
+    ...NOT_HELD,
     aggregation: plan.aggregation,
     priority: plan.priority,
     nodeCount: plan.nodes.length,

@@ -1,4 +1,5 @@
-import { CarrierAbandoned, InvalidTransition, TaskError } from "../core/errors.ts";
+import { describeValue } from "../core/describe-value.ts";
+import { CarrierAbandoned, ConfigurationError, InvalidTransition, TaskError } from "../core/errors.ts";
 import { at } from "../core/graph-at.ts";
 import type { Action } from "../core/graph-advance.ts";
 import { busyBelow, nodesToRevive, reviveNodes, revivableNodes } from "../core/graph-revive.ts";
@@ -6,6 +7,7 @@ import type { Revival } from "../core/graph-revive.ts";
 import { isClosing, standingOf } from "../core/graph-run-state.ts";
 import type { RunState } from "../core/graph-run-state.ts";
 import { nodeIndex } from "../core/graph.ts";
+import { judgeJoin } from "../core/join.ts";
 import type { By, LifecycleEvent } from "../core/lifecycle-events.ts";
 import { isRunTerminal } from "../core/run.ts";
 import { isTerminal } from "../core/transitions.ts";
@@ -13,6 +15,7 @@ import type { VerbAnswer } from "../core/verbs.ts";
 import type { Cell } from "./cell.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { MapGroup } from "./map-group.ts";
+import { itemRefusal } from "./renew-item.ts";
 import type { RunPlan } from "./run-plan.ts";
 import type { RunRecord } from "./run-record.ts";
 import type { StoreReads } from "./store-reads.ts";
@@ -36,8 +39,15 @@ export interface RetryRequest {
   readonly by: By;
   /** Also nodes whose abandoned body still runs. */
   readonly force?: boolean;
-  /** The name of the node to begin from; left out: whatever failed, was lost, cancelled or stopped. */
+  /** The name of the node to begin from, or of an item of a map; left out: whatever failed, was lost, cancelled or stopped. */
   readonly from?: string;
+}
+
+/** An item of a map, to run again by itself. */
+interface RunItem {
+  readonly node: number;
+  readonly group: MapGroup;
+  readonly cell: Cell;
 }
 
 /** Runs nodes of a run again, in the run that it was: what has succeeded elsewhere keeps its outcome. Source §3.3. */
@@ -55,20 +65,20 @@ export class RunRetry {
    */
   begin({ by, force = false, from }: RetryRequest): readonly Action[] {
     const { record, state, takeUp } = this.#parts;
-    const nodes = this.#nodesToBegin(from);
-    if (!force) this.#refuseAbandoned(nodes);
+    const { nodes, item } = this.#beginning(from);
+    if (!force) this.#refuseAbandoned(nodes, item);
     const hasEnded = isRunTerminal(record.run.status);
     if (hasEnded) takeUp();
     const revival = reviveNodes(state, nodes);
     if (hasEnded) record.step("running", { requestedAction: null, endedAt: null }, { trigger: "user:retry", ...by });
-    return this.#revive(revival, { by, force });
+    return item === null ? this.#revive(revival, { by, force }) : this.#reviveFor(item, revival, { by, force });
   }
 
   /** Would it be refused, were it asked without options? */
   async can(): Promise<VerbAnswer> {
     await this.refresh();
     try {
-      this.#refuseAbandoned(this.#nodesToBegin(undefined));
+      this.#refuseAbandoned(this.#beginning(undefined).nodes, null);
       return { allowed: true, reason: null };
     } catch (refused) {
       if (refused instanceof TaskError) return { allowed: false, reason: refused.message };
@@ -87,15 +97,46 @@ export class RunRetry {
     }
   }
 
-  #nodesToBegin(from: string | undefined): readonly number[] {
+  #beginning(from: string | undefined): { readonly nodes: readonly number[]; readonly item: RunItem | null } {
     const { record, state } = this.#parts;
     record.moves("retry");
     if (isClosing(state)) throw record.refusal("retry", "what has not ended is being cancelled: wait until the run has ended");
-    const nodes = from === undefined ? revivableNodes(state) : [this.#endedNode(from)];
+    const item = from === undefined ? null : this.#endedItem(from);
+    const nodes = from === undefined ? revivableNodes(state) : [item?.node ?? this.#endedNode(from)];
     if (nodes.length === 0 && isRunTerminal(record.run.status))
       throw record.refusal("retry", "no node failed, was lost, cancelled or stopped: name one with from");
     this.#refuseBusy(nodes);
-    return nodes;
+    return { nodes, item };
+  }
+
+  /** `null`: that is the name of no item. */
+  #endedItem(name: string): RunItem | null {
+    const { plan, cells, maps } = this.#parts;
+    if (plan.graph.indexByName.has(name)) return null;
+    for (const [node, group] of maps) {
+      const map = at(plan.nodes, node).name;
+      if (!name.startsWith(map) || !/^\[\d+\]$/.test(name.slice(map.length))) continue;
+      const cell = group.cells.find(({ snapshot }) => snapshot.node === name);
+      if (cell === undefined)
+        throw new ConfigurationError(`retry: the map "${map}" has no item ${describeValue(name)}: it has ${group.cells.length} of them, from 0.`);
+      const { status, abandonedBy } = at(cells, node).snapshot;
+      if (!isTerminal(status))
+        throw itemRefusal(cell, "retry", `the map it belongs to has not ended: retry the task of the item by itself, controller.retry("${cell.taskId}")`);
+      if (!isTerminal(cell.snapshot.status) || abandonedBy !== null)
+        throw itemRefusal(cell, "retry", "the map it belongs to was forced away, and its items are still ending: wait");
+      this.#refuseOutOfReach({ node, group, cell });
+      return { node, group, cell };
+    }
+    return null;
+  }
+
+  /** With what the map began for that item it goes on: where that is to be worked out anew, all its items are. */
+  #refuseOutOfReach({ node, group, cell }: RunItem): void {
+    const { plan, state } = this.#parts;
+    const isMet = judgeJoin(at(plan.graph.nodes, node).join, at(state.nodes, node)) === "ready";
+    if (isMet && group.canRunOne) return;
+    const why = isMet ? "not all items of its map were made" : "what its map depends on has not ended, or not as it needs";
+    throw itemRefusal(cell, "retry", `${why}: run.retry({ from: ${JSON.stringify(at(plan.nodes, node).name)} }) runs the map again`);
   }
 
   #endedNode(name: string): number {
@@ -126,10 +167,10 @@ export class RunRetry {
     );
   }
 
-  #refuseAbandoned(nodes: readonly number[]): void {
+  #refuseAbandoned(nodes: readonly number[], item: RunItem | null): void {
     const { state, cells, maps } = this.#parts;
     const abandoned = nodesToRevive(state, nodes)
-      .flatMap((node) => [at(cells, node), ...(maps.get(node)?.cells ?? [])])
+      .flatMap((node) => [at(cells, node), ...(node === item?.node ? [item.cell] : (maps.get(node)?.cells ?? []))])
       .find(({ snapshot }) => snapshot.abandonedBy !== null);
     if (abandoned !== undefined) throw new CarrierAbandoned(abandoned.taskId, "retry");
   }
@@ -148,6 +189,14 @@ export class RunRetry {
     // What ends again is a reason for what is let go: first things first.
     const isEnd = (action: Action): boolean => action.type === "end";
     return [...actions.filter(isEnd), ...ready, ...actions.filter((action) => !isEnd(action))];
+  }
+
+  /** The map begins again for that item with what it began with before: it is neither retried nor let go anew. */
+  #reviveFor({ node, group, cell }: RunItem, { rerun, actions }: Revival, how: { readonly by: By; readonly force: boolean }): readonly Action[] {
+    const below = rerun.filter((each) => each !== node);
+    const next = this.#revive({ retry: [], rerun: below, actions: actions.filter((action) => action.type !== "ready" || action.node !== node) }, how);
+    group.runItem(cell, how);
+    return next;
   }
 
   /** A node that has run goes on with its arguments; else its condition and its arguments are yet to be worked out. */

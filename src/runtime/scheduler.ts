@@ -1,7 +1,7 @@
 import type { Blocker, HeldSlots, SlotClaim } from "../core/admission.ts";
 import { InternalError } from "../core/errors.ts";
 import { holdId, holdIdsOf } from "../core/holds.ts";
-import type { HoldKey } from "../core/holds.ts";
+import type { Holdable, HoldKey } from "../core/holds.ts";
 import type { ResolvedConcurrencyPolicy } from "../core/policies/concurrency.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import { AttemptSlots } from "./attempt-slots.ts";
@@ -182,8 +182,12 @@ export class Scheduler {
   waitOf(taskId: string): Waiting | null {
     const entry = this.#entries.get(taskId);
     if (entry === undefined || entry.phase === "held") return null;
-    const holds = holdIdsOf(entry, this.#holds).flatMap((id) => this.#holds.get(id) ?? []);
-    return { delayed: entry.phase === "delayed", holds, limits: entry.exempt ? [] : this.#slots.inTheWay(entry) };
+    return { delayed: entry.phase === "delayed", holds: this.holdsOf(entry), limits: entry.exempt ? [] : this.#slots.inTheWay(entry) };
+  }
+
+  /** The holds that such a task is under, be it here or not. */
+  holdsOf(task: Holdable): readonly HoldKey[] {
+    return holdIdsOf(task, this.#holds).flatMap((id) => this.#holds.get(id) ?? []);
   }
 
   /** Other limits from now on. What is over a lowered one ends in its own time, and nothing takes its place. */

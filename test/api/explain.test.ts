@@ -52,9 +52,9 @@ describe("explain of a task that waits", () => {
     const holders = [await stage.controller.submit(io), await stage.controller.submit(io)].map(({ id }) => id);
     const waiting = await stage.controller.submit(io, [], { tags: ["io", "free", "db"] });
     await settle(stage);
-    const used = { limit: 2, held: 2, holders: holders.map((taskId) => ({ taskId, abandoned: false })) };
+    const used = { limit: 2, held: 2, holders: holders.map((taskId) => ({ taskId, name: "io", node: null, bucketKey: taskId, abandoned: false })) };
     expect(await why(stage, waiting.id)).toEqual([
-      { kind: "semaphore", tag: "io", ...used, text: `the semaphore "io" is used up, 2 of 2: ${holders.join(", ")}` },
+      { kind: "semaphore", tag: "io", ...used, text: `the semaphore "io" is used up, 2 of 2: ${holders.map((id) => `io (${id.slice(0, 8)})`).join(", ")}` },
       { kind: "semaphore", tag: "db", ...used, text: expect.stringContaining('"db"') },
     ]);
   });
@@ -69,7 +69,14 @@ describe("explain of a task that waits", () => {
     await stopped;
     const waiting = await stage.controller.submit(io);
     await settle(stage);
-    expect(await why(stage, waiting.id)).toMatchObject([{ kind: "semaphore", tag: "io", holders: [{ taskId: lost.id, abandoned: true }] }]);
+    expect(await why(stage, waiting.id)).toMatchObject([
+      {
+        kind: "semaphore",
+        tag: "io",
+        holders: [{ taskId: lost.id, name: "deaf", abandoned: true }],
+        text: `the semaphore "io" is used up, 1 of 1: deaf (${lost.id.slice(0, 8)}, its abandoned body)`,
+      },
+    ]);
     expect(await why(stage, lost.id)).toMatchObject([{ kind: "ended", status: "lost", bodyRuns: true }]);
     door.open();
   });
@@ -81,7 +88,14 @@ describe("explain of a task that waits", () => {
     await settle(stage);
     const { bucket } = await waiting.snapshot();
     expect(await why(stage, waiting.id)).toMatchObject([
-      { kind: "bucket_limit", bucket, limit: 1, held: 1, holders: [{ taskId: holder.id }], text: `bucket ${bucket} is full (perBucket), 1 of 1: ${holder.id}` },
+      {
+        kind: "bucket_limit",
+        bucket,
+        limit: 1,
+        held: 1,
+        holders: [{ taskId: holder.id, bucketKey: "a" }],
+        text: `bucket ${bucket} is full (perBucket), 1 of 1: busy (${holder.id.slice(0, 8)}, key "a")`,
+      },
     ]);
   });
 
@@ -146,9 +160,93 @@ describe("explain of a task that waits", () => {
     await stage.controller.hold({ name: "busy" });
     const handle = await stage.controller.submit(busy);
     await handle.pause({ actor: "ada" });
-    expect(await why(stage, handle.id)).toEqual([{ kind: "paused", by: "ada", from: "queued", text: "it was paused by ada before it was begun" }]);
-    await stage.controller.reset(handle.id, { confirm: true });
+    expect(await why(stage, handle.id)).toEqual([
+      { kind: "paused", by: "ada", reason: null, from: "queued", text: "it was paused by ada before it was begun" },
+    ]);
+    await handle.resume();
+    await handle.pause({ actor: "bob", reason: "the disk\nis full" });
+    expect(await why(stage, handle.id)).toMatchObject([
+      { kind: "paused", by: "bob", reason: "the disk\nis full", text: "it was paused by bob before it was begun: the disk is full" },
+    ]);
+    await handle.reset({ confirm: true });
+    expect(await why(stage, handle.id)).toMatchObject([{ kind: "start", text: 'it is not started: it waits for "start"' }, { kind: "hold" }]);
+    await stage.controller.release({ name: "busy" });
     expect(await why(stage, handle.id)).toEqual([{ kind: "start", text: 'it is not started: it waits for "start"' }]);
+  });
+
+  it("names the nodes whose tasks hold what it needs", async () => {
+    const flow = definePipeline("flow", {}, (p) => void p.add(io, { name: "load" }));
+    await using stage = await open({ pipelines: [flow], concurrency: { limits: { io: 1 } } });
+    const run = await stage.controller.startRun(flow);
+    const waiting = await stage.controller.submit(io);
+    await settle(stage);
+    const taskId = run.graph()[0]?.taskId ?? "";
+    expect(await why(stage, waiting.id)).toMatchObject([
+      { kind: "semaphore", holders: [{ taskId, name: "io", node: "load" }], text: `the semaphore "io" is used up, 1 of 1: load (${taskId.slice(0, 8)})` },
+    ]);
+  });
+
+  it("says of a task whose time has not come no limit: what is used up then is not known", async () => {
+    await using stage = await open({ concurrency: { limits: { io: 1 } } });
+    await stage.controller.submit(io);
+    const waiting = await stage.controller.submit(io, [], { delay: "10m" });
+    await settle(stage);
+    expect(await why(stage, waiting.id)).toMatchObject([{ kind: "delay" }]);
+    await stage.clock.advance("10m");
+    expect(await why(stage, waiting.id)).toMatchObject([{ kind: "semaphore", tag: "io" }]);
+  });
+
+  it("says of every node of a paused run who has paused it and why, beside what else is in the way", async () => {
+    const flow = definePipeline("flow", {}, (p) => void p.add(io, { name: "below", deps: [p.add(busy, { name: "top" })] }));
+    await using stage = await open({ pipelines: [flow], concurrency: { maxParallel: 1 } });
+    await stage.controller.submit(io);
+    const run = await stage.controller.startRun(flow);
+    await settle(stage);
+    await run.pause({ actor: "ada", reason: "the disk is full" });
+    const [top = "", below = ""] = run.graph().map(({ taskId }) => taskId);
+    const held = {
+      kind: "run_hold",
+      runId: run.id,
+      by: "ada",
+      reason: "the disk is full",
+      text: "its run was paused by ada: the disk is full; nothing of it is started until the run is resumed",
+    };
+    expect(await why(stage, top)).toEqual([held, expect.objectContaining({ kind: "global_limit" })]);
+    expect(await why(stage, below)).toEqual([expect.objectContaining({ kind: "upstream" }), held]);
+    expect(await run.snapshot()).toMatchObject({ pausedBy: "ada", pauseReason: "the disk is full" });
+    expect(await run.resume()).toMatchObject({ pausedBy: null, pauseReason: null });
+    expect(await why(stage, below)).toMatchObject([{ kind: "upstream" }]);
+    await run.pause();
+    expect(await why(stage, below)).toMatchObject([
+      { kind: "upstream" },
+      { kind: "run_hold", by: "user", reason: null, text: "its run was paused by user; nothing of it is started until the run is resumed" },
+    ]);
+  });
+
+  it("says of an item of a paused map who has paused the map and why, beside the pause of its run and the holds", async () => {
+    const each = task({ name: "each" }, async (ctx, _item: string) => await listen(ctx, stage.clock));
+    const flow = definePipeline("flow", {}, (p) => void p.map(each, { items: ["x", "y"], maxParallel: 1 }));
+    await using stage = await open({ pipelines: [flow] });
+    const run = await stage.controller.startRun(flow);
+    await stage.clock.advance(1);
+    const map = run.graph()[0]?.taskId ?? "";
+    const [first = "", waiting = ""] = run.items("each").map(({ taskId }) => taskId);
+    const paused = stage.controller.pause(map, { actor: "ada", reason: "the shop is closed" });
+    await stage.clock.advance(20);
+    await paused;
+    const held = {
+      kind: "map_hold",
+      map: "each",
+      taskId: map,
+      by: "ada",
+      reason: "the shop is closed",
+      text: 'the map "each" was paused by ada: the shop is closed; none of its items is started until the map is resumed',
+    };
+    expect(await why(stage, waiting)).toEqual([held]);
+    expect(await why(stage, first)).toMatchObject([{ kind: "paused", by: "ada", reason: "the map it belongs to was paused" }]);
+    await run.pause({ actor: "bob" });
+    await stage.controller.hold({ name: "each" });
+    expect(await why(stage, waiting)).toMatchObject([held, { kind: "hold" }, { kind: "run_hold", by: "bob" }]);
   });
 
   it("says of an item of a map that its map lets only so many go", async () => {
@@ -172,10 +270,10 @@ describe("explain of a task that does not wait", () => {
     await settle(stage);
     await stage.clock.advance("90s");
     expect(await why(stage, running.id)).toEqual([{ kind: "running", attempt: 1, since: stage.clock.now() - 90_000, text: "attempt 1 runs, for 1 m 30 s" }]);
-    void pausing.pause({ actor: "ada", timeout: "1h" });
+    void pausing.pause({ actor: "ada", reason: "lunch", timeout: "1h" });
     void stopping.cancel();
     await settle(stage);
-    expect(await why(stage, pausing.id)).toMatchObject([{ kind: "pausing", by: "ada" }]);
+    expect(await why(stage, pausing.id)).toMatchObject([{ kind: "pausing", by: "ada", reason: "lunch", text: expect.stringMatching(/: lunch$/) }]);
     expect(await why(stage, stopping.id)).toMatchObject([{ kind: "stopping", wish: "cancel" }]);
   });
 

@@ -649,6 +649,45 @@ describe("a map that a person skips or forces", () => {
     expect(await stage.of("each")).toMatchObject({ status: "succeeded", abandonedBy: null });
   });
 
+  it("holds the end of its run back until its items have ended; what lies below goes on at once", async () => {
+    await using stage = await openMap(lasting, { items: [100, 100, 100], maxParallel: 2 });
+    const { controller, clock, id, items, run } = stage;
+    await clock.advance(15);
+    const ended = run.wait({ timeout: "none" });
+    await controller.forceTransition(id("each"), "succeeded", { actor: "ada", reason: "known", outcome: [1, 2, 3] });
+    await clock.advance(0);
+    expect(await stage.of("sum")).toMatchObject({ status: "succeeded", outcome: 6 });
+    expect([items(), await run.snapshot()]).toMatchObject([["stopping", "stopping", "cancelled"], { status: "running", endedAt: null }]);
+    await clock.advance(20);
+    const { status, endedAt } = await ended;
+    const ends = await Promise.all(["each[0]", "each[1]", "each[2]"].map(async (name) => (await stage.of(name)).endedAt ?? Infinity));
+    expect([status, endedAt]).toEqual(["succeeded", Math.max(...ends)]);
+    expect(items()).toEqual(["cancelled", "cancelled", "cancelled"]);
+  });
+
+  it("holds the end back for items that hear nothing until they are lost", async () => {
+    const deaf = () => task({ name: "deaf" }, async (_ctx, _value: number) => await gate<number>().opened);
+    await using stage = await openMap(deaf, { items: [1, 2] });
+    const { controller, clock, id, items, run } = stage;
+    await clock.advance(1);
+    await controller.forceTransition(id("each"), "failed", { actor: "ada", reason: "no" });
+    await clock.advance(1);
+    expect([items(), await run.snapshot()]).toMatchObject([["stopping", "stopping"], { status: "running" }]);
+    await clock.advance("1m");
+    expect([items(), await run.snapshot()]).toMatchObject([["lost", "lost"], { status: "failed" }]);
+  });
+
+  it("and whose run is cancelled meanwhile ends as it was decided, once its items have ended", async () => {
+    await using stage = await openMap(lasting, { items: [100, 100] });
+    const { controller, clock, id, items, run } = stage;
+    await clock.advance(15);
+    await controller.forceTransition(id("each"), "succeeded", { actor: "ada", reason: "known", outcome: [] });
+    await clock.advance(0);
+    const cancelled = run.cancel();
+    await clock.advance(20);
+    expect([items(), await cancelled]).toMatchObject([["cancelled", "cancelled"], { status: "succeeded" }]);
+  });
+
   it("back to the queue begins anew once its items have ended", async () => {
     await using stage = await openMap(lasting, { items: [100, 100, 100], maxParallel: 2 });
     const { controller, clock, id } = stage;

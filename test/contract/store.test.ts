@@ -4,7 +4,7 @@ import { ConcurrencyConflict, ConfigurationError, InternalError, StoreError } fr
 import type { StoredEvent } from "../../src/core/events.ts";
 import { createFailure } from "../../src/core/failure.ts";
 import { allSettled, quorum } from "../../src/core/policies/aggregation.ts";
-import type { TaskChange, TaskStore } from "../../src/core/ports/store.ts";
+import type { RunQuery, TaskChange, TaskStore } from "../../src/core/ports/store.ts";
 import type { RunSnapshot } from "../../src/core/run.ts";
 import type { TaskSnapshot } from "../../src/core/snapshot.ts";
 import { memoryStore } from "../../src/stores/memory/store.ts";
@@ -21,6 +21,7 @@ function runOf(runId: string, parts: Partial<RunSnapshot> = {}): RunSnapshot {
     version: 0,
     requestedAction: null,
     pausedBy: null,
+    pauseReason: null,
     aggregation: allSettled(),
     priority: 0,
     nodeCount: 1,
@@ -615,6 +616,30 @@ describe.each(STORE_KINDS)("the $name store", (kind) => {
       expect(await store.runs.get("r")).toEqual(snapshot);
       expect(await eventIds(null, { limit: 9, pipelineRunId: "r" })).toEqual(["r:1"]);
       expect(await eventIds(null, { limit: 9 })).toEqual(["r:1"]);
+    });
+
+    test("runs are found by status, with what else is asked, page by page", async () => {
+      for (const [runId, status] of [
+        ["r1", "running"],
+        ["r2", "failed"],
+        ["s3", "paused"],
+        ["r4", "running"],
+      ] as const)
+        await store.runs.create(runOf(runId, { status, name: runId === "r4" ? "other" : "nightly" }), [], [], []);
+      const found = async (query: RunQuery): Promise<readonly string[]> => (await store.runs.query(query)).items.map(({ runId }) => runId);
+      expect(await found({ status: ["running", "paused"] })).toEqual(["r1", "s3", "r4"]);
+      expect(await found({ status: ["running"], name: "nightly" })).toEqual(["r1"]);
+      expect(await found({ status: ["paused", "running"], idPrefix: "r" })).toEqual(["r1", "r4"]);
+      expect(await found({ status: ["succeeded"] })).toEqual([]);
+      expect(await found({ status: [] })).toEqual([]);
+      const { items, cursor } = await store.runs.query({ status: ["running", "paused"], limit: 2 });
+      expect(items.map(({ runId }) => runId)).toEqual(["r1", "s3"]);
+      expect(await store.runs.query({ status: ["running", "paused"], limit: 2, cursor: cursor ?? "none" })).toMatchObject({
+        items: [{ runId: "r4" }],
+        cursor: null,
+      });
+      await store.runs.commit({ snapshot: runOf("r1", { status: "succeeded", version: 1 }), expectVersion: 0, events: [] });
+      expect(await found({ status: ["running"] })).toEqual(["r4"]);
     });
 
     test("runs are found by name and id, page by page", async () => {

@@ -337,6 +337,15 @@ describe("a node that is certain to fail and winds down", () => {
     expect(isClosing(state)).toBe(false);
   });
 
+  it("reported so a second time it still winds down", () => {
+    const state = begun();
+    advance(state, { node: 2, outcome: "succeeded" });
+    advance(state, { node: 0, outcome: "failed", isWindingDown: true });
+    expect(advance(state, { node: 0, outcome: "failed", isWindingDown: true })).toEqual({ actions: [] });
+    expect(verdictOf(state)).toBeNull();
+    expect(advance(state, { node: 0, outcome: "failed" })).toEqual({ actions: [{ type: "verdict", status: "failed" }] });
+  });
+
   it("may end otherwise after all", () => {
     const state = begun();
     advance(state, { node: 0, outcome: "failed", isWindingDown: true });

@@ -16,7 +16,7 @@ export function lifecyclePage(): string {
     "## Force",
     `\`forceTransition(id, to, { actor, reason })\` works from any status and ignores both tables. It leads to ${codes(FORCE_TARGETS)}. Use it when you know better than the record, for instance when you have checked by hand that a stuck task did its work. It needs a name and a reason, and leaves both in the history with an \`AdminOverride\` event; the task says \`overridden: true\` until it is revived. A carrier that still runs is told to stop, and its later result is discarded. Forced to \`pending\` or \`queued\`, the task gets a fresh budget of attempts.`,
     "## Statuses of a pipeline run",
-    `A run has one of ${codes(RUN_STATUSES)}. It ends once every one of its tasks has ended.`,
+    `A run has one of ${codes(RUN_STATUSES)}. It ends once every one of its tasks has ended: its nodes and the items of its maps, also those of a map that was forced away, which are still ending. It does not wait for a body that was given up on or forced away: that task has ended, and \`abandonedBy\` says that the body may still run.`,
     "See also: [records and queries](records.md), [errors](errors.md), [events, triggers and failure kinds](events.md).",
   );
 }

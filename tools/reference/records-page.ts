@@ -1,7 +1,6 @@
-import type { RunQuery } from "../../src/api/query.ts";
 import type { AttemptRecord } from "../../src/core/attempt.ts";
 import type { Failure } from "../../src/core/failure.ts";
-import type { Page, TaskQuery } from "../../src/core/ports/store.ts";
+import type { Page, RunQuery, TaskQuery } from "../../src/core/ports/store.ts";
 import type { Progress } from "../../src/core/progress.ts";
 import type { RunPauseReport, RunSnapshot, UnpausedNode } from "../../src/core/run.ts";
 import type { TaskSnapshot } from "../../src/core/snapshot.ts";
@@ -131,6 +130,7 @@ const RUN: FieldTexts<RunSnapshot> = {
   version: ["number", "rises by one with every change"],
   requestedAction: ['"stop" | "cancel" | "pause" | null', "what is wished and not reached yet"],
   pausedBy: ["string | null", "who paused it: nothing of it begins until it is resumed"],
+  pauseReason: ["string | null", "why, where whoever paused it said so"],
   aggregation: ["AggregationPolicy", "what a failed node means for it"],
   priority: ["number", "of its nodes"],
   nodeCount: ["number", "how many nodes it has"],
@@ -151,13 +151,6 @@ const UNPAUSED: FieldTexts<UnpausedNode> = {
   reason: ["string", "why it runs on, in words"],
 };
 
-const RUN_QUERY: FieldTexts<RunQuery> = {
-  name: ["string", "of exactly this registered pipeline"],
-  idPrefix: ["string", "whose id begins so"],
-  limit: ["number", "at most so many on a page; default 100"],
-  cursor: ["string", "go on after the page that gave it"],
-};
-
 const QUERY: FieldTexts<TaskQuery> = {
   status: ["TaskStatus[]", "in one of these"],
   pipelineRunId: ["string", "the nodes of this run"],
@@ -168,6 +161,14 @@ const QUERY: FieldTexts<TaskQuery> = {
   bucket: ["number", "of this bucket"],
   owner: ["string", "run by this controller"],
   createdSince: ["number", "made at or after this instant"],
+  limit: ["number", "at most so many on a page; default 100"],
+  cursor: ["string", "go on after the page that gave it"],
+};
+
+const RUN_QUERY: FieldTexts<RunQuery> = {
+  status: ["RunStatus[]", "in one of these"],
+  name: ["string", "of exactly this registered pipeline"],
+  idPrefix: ["string", "whose id begins so"],
   limit: ["number", "at most so many on a page; default 100"],
   cursor: ["string", "go on after the page that gave it"],
 };
