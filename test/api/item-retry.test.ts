@@ -208,7 +208,7 @@ describe("controller.retry of an item whose run has ended", () => {
     await using stage = await openItems([2]);
     const id = stage.item(2);
     await expect(stage.controller.retry(id)).rejects.toThrow(
-      `task ${id} is failed: "retry" is not possible now (the run it belongs to has ended: run.retry() runs again what did not succeed, and run.retry({ from: "work[2]" }) this one and what lies below)`,
+      `task ${id} is failed: "retry" is not possible now (the run it belongs to has ended: run.retry({ from: "work[2]" }) runs it again, run.retry() all that did not succeed)`,
     );
   });
 });

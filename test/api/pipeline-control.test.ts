@@ -284,7 +284,7 @@ describe("the retry of a node", () => {
       code: "INVALID_TRANSITION",
       current: "failed",
       requested: "retry",
-      message: expect.stringContaining("(the run it belongs to has ended: run.retry() runs again"),
+      message: expect.stringContaining('(the run it belongs to has ended: run.retry({ from: "'),
     });
     expect(await run.snapshot()).toMatchObject({ status: "failed" });
     expect(await stage.controller.get(idOf(run, "fails"))).toMatchObject({ status: "failed", attempt: 1 });

@@ -324,7 +324,7 @@ describe("reset of a node", () => {
     await run.wait({ timeout: 0 });
     const id = idOf(run, "double");
     expect(await controller.can(id, "reset")).toEqual({ allowed: false, reason: "the run it belongs to has ended" });
-    await expect(controller.reset(id, SURE)).rejects.toThrow("(the run it belongs to has ended: run.retry() runs again");
+    await expect(controller.reset(id, SURE)).rejects.toThrow('(the run it belongs to has ended: run.retry({ from: "');
     expect(await controller.get(id)).toMatchObject({ status: "succeeded", epoch: 0 });
   });
 });
