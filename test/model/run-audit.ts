@@ -87,7 +87,8 @@ export class RunAudit {
     if (step.trigger === "user:start") place.isInHands = false;
     if (step.kind === "revive" && step.to !== "skipped") this.#isRevived = true;
     if (["user:start", "user:retry", "pipeline:map"].includes(step.trigger)) place.isWanted = true;
-    if (["pending", "queued"].includes(step.to)) place.isFailing = false;
+    // Begun anew, or ended: from then on its own status counts, which a person may still change.
+    if (["pending", "queued"].includes(step.to) || isEnd(step.to)) place.isFailing = false;
     place.isWaiting = step.to === "pending" || step.to === "blocked";
     if (step.to === "failed" || step.to === "lost") this.#hasFailed = true;
     if (step.trigger === "pipeline:fail-fast" || step.trigger === "pipeline:quorum-unreachable") this.#isClosing = true;
