@@ -73,8 +73,9 @@ function isReset({ from, to, trigger }: TaskStatusChanged): boolean {
 function isRevival(step: TaskStatusChanged): boolean {
   const { from, to, trigger } = step;
   if (isReset(step)) return to === "pending" && !["pending", "starting", "running", "pausing", "stopping"].includes(from);
-  // Below a retried node, or a map of which an item runs again.
-  if ((trigger === "pipeline:rerun" || trigger === "pipeline:map") && to === "pending") return isOver(from);
+  // Below a retried node, or a map of which an item runs again; an item that waits is taken along when its map is begun anew.
+  if (trigger === "pipeline:map" && to === "pending") return isOver(from) || ["queued", "retry_wait", "paused"].includes(from);
+  if (trigger === "pipeline:rerun" && to === "pending") return isOver(from);
   if (to === "skipped") return from === "failed";
   return to === "queued" && ["failed", "stopped", "cancelled", "lost"].includes(from);
 }
