@@ -13,7 +13,7 @@ const HUGE = sized(1_000_000, 5_000);
 const DECISIONS = sized(50_000, 500);
 const AT_ONCE = 100;
 const BLOCKED_SHARE = 0.9;
-const BUCKETS = sized(1_000, 20);
+const BUCKETS = sized(1_000, 200);
 const TAGS = 20;
 
 let made = 0;

@@ -4,7 +4,7 @@ export interface TestReport {
   readonly numFailedTests: number;
   readonly numPendingTests: number;
   readonly numTodoTests: number;
-  readonly testResults: readonly { readonly status: string; readonly assertionResults: readonly { readonly status: string }[] }[];
+  readonly testResults: readonly { readonly name: string; readonly status: string; readonly assertionResults: readonly { readonly status: string }[] }[];
 }
 
 export interface TestCounts {
@@ -26,6 +26,25 @@ export function countTests(report: TestReport | undefined, exitCode: number): Te
     failed: failed === 0 && exitCode !== 0 ? 1 : failed,
     skipped: report.numPendingTests + report.numTodoTests,
   };
+}
+
+/** The report as it would be had these files not been run. */
+export function withoutFiles(report: TestReport | undefined, files: readonly string[]): TestReport | undefined {
+  if (report === undefined) return undefined;
+  const [left, taken] = [false, true].map((isTaken) => report.testResults.filter(({ name }) => files.includes(name) === isTaken));
+  const count = (status: string): number => (taken ?? []).flatMap((file) => file.assertionResults).filter((test) => test.status === status).length;
+  return {
+    numPassedTests: report.numPassedTests - count("passed"),
+    numFailedTests: report.numFailedTests - count("failed"),
+    numPendingTests: report.numPendingTests - count("pending"),
+    numTodoTests: report.numTodoTests - count("todo"),
+    testResults: left ?? [],
+  };
+}
+
+/** Both runs as one. */
+export function sumOf(a: TestCounts, b: TestCounts): TestCounts {
+  return { passed: a.passed + b.passed, failed: a.failed + b.failed, skipped: a.skipped + b.skipped };
 }
 
 /** The line that closes a run: anything can read the counts from it. */

@@ -3,8 +3,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { CHECKS } from "./checks.ts";
+import { filesLostToV8 } from "./engine-crash.ts";
 import { runCommand } from "./run-command.ts";
-import { closingLine, countTests } from "./test-counts.ts";
+import type { CommandResult } from "./run-command.ts";
+import { closingLine, countTests, sumOf, withoutFiles } from "./test-counts.ts";
 import type { TestCounts, TestReport } from "./test-counts.ts";
 
 // `npm test`: every check, then every test with coverage, then one line with the counts. A failed check counts as one
@@ -37,11 +39,22 @@ async function runChecks(): Promise<number> {
 }
 
 async function runTests(long: boolean): Promise<TestCounts> {
+  const colours = process.stdout.isTTY ? { FORCE_COLOR: "1" } : {};
+  const env = { ...process.env, ...colours, ...(long ? { CHONGMING_LONG: "1" } : {}) };
+  const first = await runVitest("--coverage", env);
+  const lost = filesLostToV8(first.output);
+  if (lost.length === 0) return countTests(first.report, first.exitCode);
+  console.log(`V8 itself ended the process of ${lost.join(", ")}: a fault of the engine (docs/guides/carriers.md). What it took down is run again.`);
+  const again = await runVitest(lost.map((file) => `"${file}"`).join(" "), env);
+  // The exit code of the first run tells of nothing but these files.
+  return sumOf(countTests(withoutFiles(first.report, lost), 0), countTests(again.report, again.exitCode));
+}
+
+async function runVitest(args: string, env: NodeJS.ProcessEnv): Promise<CommandResult & { readonly report: TestReport | undefined }> {
   await rm(reportFile, { force: true });
-  const command = `vitest run --coverage --reporter=default --reporter=json --outputFile.json="${reportFile}"`;
-  const env = long ? { ...process.env, CHONGMING_LONG: "1" } : process.env;
-  const { exitCode } = await runCommand(command, { cwd: root, env, output: "show" });
-  return countTests(await readReport(), exitCode);
+  const command = `vitest run ${args} --reporter=default --reporter=json --outputFile.json="${reportFile}"`;
+  const result = await runCommand(command, { cwd: root, env, output: "show" });
+  return { ...result, report: await readReport() };
 }
 
 async function readReport(): Promise<TestReport | undefined> {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { closingLine, countTests } from "../../tools/test-counts.ts";
+import { closingLine, countTests, sumOf, withoutFiles } from "../../tools/test-counts.ts";
 import type { TestReport } from "../../tools/test-counts.ts";
 
 const report: TestReport = {
@@ -7,7 +7,7 @@ const report: TestReport = {
   numFailedTests: 0,
   numPendingTests: 1,
   numTodoTests: 2,
-  testResults: [{ status: "passed", assertionResults: [{ status: "passed" }] }],
+  testResults: [{ name: "/a.test.ts", status: "passed", assertionResults: [{ status: "passed" }] }],
 };
 
 describe("counts", () => {
@@ -16,16 +16,20 @@ describe("counts", () => {
   });
 
   test("failed tests, each once, whatever their files say", () => {
-    const failed = { ...report, numFailedTests: 2, testResults: [{ status: "failed", assertionResults: [{ status: "failed" }, { status: "failed" }] }] };
+    const failed = {
+      ...report,
+      numFailedTests: 2,
+      testResults: [{ name: "/a.test.ts", status: "failed", assertionResults: [{ status: "failed" }, { status: "failed" }] }],
+    };
     expect(countTests(failed, 1).failed).toBe(2);
   });
 
   test("a file that failed before its first test is one failure", () => {
-    expect(countTests({ ...report, testResults: [{ status: "failed", assertionResults: [] }] }, 1).failed).toBe(1);
+    expect(countTests({ ...report, testResults: [{ name: "/a.test.ts", status: "failed", assertionResults: [] }] }, 1).failed).toBe(1);
   });
 
   test("a file whose tests passed and whose hooks failed is one failure", () => {
-    expect(countTests({ ...report, testResults: [{ status: "failed", assertionResults: [{ status: "passed" }] }] }, 1).failed).toBe(1);
+    expect(countTests({ ...report, testResults: [{ name: "/a.test.ts", status: "failed", assertionResults: [{ status: "passed" }] }] }, 1).failed).toBe(1);
   });
 
   test("coverage below its threshold is one failure: the runner fails and no test does", () => {
@@ -39,4 +43,13 @@ describe("counts", () => {
 
 test("the closing line has nothing but the counts", () => {
   expect(closingLine({ passed: 12, failed: 1, skipped: 3 })).toBe("12 passed, 1 failed");
+});
+
+test("files that are run again count by their second run alone", () => {
+  const lost = { name: "/b.test.ts", status: "failed", assertionResults: [{ status: "passed" }, { status: "pending" }] };
+  const first = { ...report, numPassedTests: 13, numPendingTests: 2, testResults: [...report.testResults, lost] };
+  const again = { ...report, numPassedTests: 2, numPendingTests: 0, numTodoTests: 0 };
+  expect(countTests(withoutFiles(first, ["/b.test.ts"]), 0)).toEqual({ passed: 12, failed: 0, skipped: 3 });
+  expect(sumOf(countTests(withoutFiles(first, ["/b.test.ts"]), 0), countTests(again, 1))).toEqual({ passed: 14, failed: 1, skipped: 3 });
+  expect(countTests(withoutFiles(undefined, []), 0).failed).toBe(1);
 });
