@@ -1,5 +1,5 @@
 import { describeValue } from "../core/describe-value.ts";
-import { ConfigurationError } from "../core/errors.ts";
+import { ConfigurationError, InternalError } from "../core/errors.ts";
 import { isList } from "../core/options.ts";
 import { copyValue } from "../stores/codec.ts";
 
@@ -14,7 +14,8 @@ export function ownArgs(args: unknown, name: string, root: "args" | "params" | "
     throw new ConfigurationError(`"${name}": the arguments must be given as an array, the tuple that the task takes; found ${describeValue(args)}.`);
   if (args.every(isWithoutParts)) return [...args];
   const copy = copyValue(args, { root });
-  return isList(copy) ? copy : args;
+  if (!isList(copy)) throw new InternalError(`a copy of ${root} is no array.`);
+  return copy;
 }
 
 function isWithoutParts(value: unknown): boolean {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { allSettled, constant, Controller, definePipeline, memoryStore, runTask, task } from "../../src/index.ts";
-import type { TaskHooks, TaskSnapshot, TaskStore } from "../../src/index.ts";
+import { allSettled, constant, Controller, definePipeline, runTask, task } from "../../src/index.ts";
+import type { TaskHooks, TaskSnapshot } from "../../src/index.ts";
 import { FakeClock } from "../../src/testing/index.ts";
-import { callNow, gate, listen, openStage } from "./stage.ts";
+import { callNow, gate, listen, openStage, storeWith } from "./stage.ts";
 
 /** Hooks that write down what they are told. */
 function noting(seen: unknown[], who = ""): TaskHooks {
@@ -188,23 +188,7 @@ describe("hooks of a task", () => {
   it("are not called before the step is stored", async () => {
     const seen: unknown[] = [];
     const door = gate();
-    const store = memoryStore();
-    const { tasks, audit, runs, supports } = store;
-    const slow: TaskStore = {
-      audit,
-      runs,
-      supports,
-      tasks: Object.assign(Object.create(tasks) as TaskStore["tasks"], {
-        create: async (creations: Parameters<TaskStore["tasks"]["create"]>[0]) => await tasks.create(creations),
-        get: async (taskId: string) => await tasks.get(taskId),
-        commit: async (changes: Parameters<TaskStore["tasks"]["commit"]>[0]) => {
-          await door.opened;
-          return await tasks.commit(changes);
-        },
-      }),
-      open: async () => await store.open(),
-      close: async () => await store.close(),
-    };
+    const slow = storeWith(async () => await door.opened);
     const works = task({ name: "works" }, () => 1);
     await using stage = await openStage({
       tasks: [works],

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { constant, Controller, definePipeline, memoryStore, StoreError, task, TASK_STATUSES } from "../../src/index.ts";
-import type { TaskQuery, TaskSnapshot, TaskStore } from "../../src/index.ts";
+import { constant, Controller, definePipeline, StoreError, task, TASK_STATUSES } from "../../src/index.ts";
+import type { TaskQuery, TaskSnapshot } from "../../src/index.ts";
 import { FakeClock } from "../../src/testing/index.ts";
-import { gate, openStage } from "./stage.ts";
+import { gate, openStage, storeWith } from "./stage.ts";
 import type { Stage } from "./stage.ts";
 
 /** Does a row fit a query? Written anew here, so that list and stats have somebody to disagree with. */
@@ -86,24 +86,10 @@ describe("list and stats", () => {
 describe("health", () => {
   it("says that the store does not write, and how often it did not", async () => {
     const clock = new FakeClock();
-    const store = memoryStore();
-    const { tasks, audit, runs, supports } = store;
     let isDown = false;
-    const shaky: TaskStore = {
-      audit,
-      runs,
-      supports,
-      tasks: Object.assign(Object.create(tasks) as TaskStore["tasks"], {
-        create: async (creations: Parameters<TaskStore["tasks"]["create"]>[0]) => await tasks.create(creations),
-        get: async (taskId: string) => await tasks.get(taskId),
-        commit: async (changes: Parameters<TaskStore["tasks"]["commit"]>[0]) => {
-          if (isDown) throw new StoreError("the disk is full", { transient: true });
-          return await tasks.commit(changes);
-        },
-      }),
-      open: async () => await store.open(),
-      close: async () => await store.close(),
-    };
+    const shaky = storeWith(async () => {
+      if (isDown) throw new StoreError("the disk is full", { transient: true });
+    });
     const works = task({ name: "works" }, () => 1);
     const controller = await Controller.open({ clock, store: shaky, tasks: [works] });
     expect(controller.health).toEqual({ degraded: false, persistFailures: 0, orphans: 0 });

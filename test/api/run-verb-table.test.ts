@@ -3,7 +3,7 @@ import { InvalidTransition, allSettled, definePipeline, task } from "../../src/i
 import type { RunHandle, RunStatus, RunVerb } from "../../src/index.ts";
 import { Puppet, polling } from "../runtime/support/puppet.ts";
 import { deaf, runSteps, tick } from "./run-stage.ts";
-import { openStage } from "./stage.ts";
+import { openStage, rowsOf } from "./stage.ts";
 import type { Stage } from "./stage.ts";
 
 const RUN_VERBS = ["pause", "resume", "stop", "cancel", "retry"] as const satisfies readonly RunVerb[];
@@ -21,15 +21,7 @@ const CONTRACT = `
   | cancelled | ✗       | ✗       | ✗        | =        | running |
 `;
 
-const [, ...ROWS] = CONTRACT.trim()
-  .split("\n")
-  .map((line) =>
-    line
-      .split("|")
-      .slice(1, -1)
-      .map((cell) => cell.trim()),
-  );
-const TABLE = ROWS.map(([row = "", ...cells]) => ({ row: row as keyof typeof WAYS, cells }));
+const TABLE = rowsOf(CONTRACT).map(([row = "", ...cells]) => ({ row: row as keyof typeof WAYS, cells }));
 
 interface Begun extends Stage {
   readonly run: RunHandle;

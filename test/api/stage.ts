@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import { Controller } from "../../src/index.ts";
-import type { ControllerOptions, TaskContext } from "../../src/index.ts";
+import { Controller, memoryStore } from "../../src/index.ts";
+import type { ControllerOptions, TaskContext, TaskStore } from "../../src/index.ts";
 import { FakeClock } from "../../src/testing/index.ts";
 
 /** A controller on a clock that stands still. */
@@ -50,6 +50,32 @@ export async function listen(ctx: TaskContext, clock: FakeClock): Promise<never>
     await ctx.checkpoint();
     await new Promise<void>((resolve) => void clock.setTimer(10, resolve));
   }
+}
+
+/** A store in memory that calls back before each commit: to hold it up, or to fail it. */
+export function storeWith(beforeCommit: () => Promise<void>): TaskStore {
+  const store = memoryStore();
+  const { tasks } = store;
+  const gated: TaskStore["tasks"] = Object.assign(Object.create(tasks) as TaskStore["tasks"], {
+    create: async (creations: Parameters<TaskStore["tasks"]["create"]>[0]) => await tasks.create(creations),
+    get: async (taskId: string) => await tasks.get(taskId),
+    commit: async (changes: Parameters<TaskStore["tasks"]["commit"]>[0]) => {
+      await beforeCommit();
+      return await tasks.commit(changes);
+    },
+  });
+  return { ...store, tasks: gated };
+}
+
+/** The rows of a table in Markdown, without its head: the cells of each, trimmed. */
+export function rowsOf(table: string): readonly (readonly string[])[] {
+  const lines = table.trim().split("\n").slice(1);
+  return lines.map((line) =>
+    line
+      .split("|")
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
 }
 
 /** Calls a method as a caller without types may. */

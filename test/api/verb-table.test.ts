@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { InvalidTransition, VERBS } from "../../src/index.ts";
 import type { Verb } from "../../src/index.ts";
+import { rowsOf } from "./stage.ts";
 import { PAUSED_BEFORE, PAUSED_IN_PLACE, SUBJECTS, VerbStage } from "./verb-stage.ts";
 import type { Row, Subject } from "./verb-stage.ts";
 
@@ -28,15 +29,7 @@ const CONTRACT = `
   | lost                 | ✗      | =        | ✗       | ✗       | ✗         | queued | ✗       | pending |
 `;
 
-const [, ...ROWS] = CONTRACT.trim()
-  .split("\n")
-  .map((line) =>
-    line
-      .split("|")
-      .slice(1, -1)
-      .map((cell) => cell.trim()),
-  );
-const TABLE = ROWS.map(([row = "", ...cells]) => ({
+const TABLE = rowsOf(CONTRACT).map(([row = "", ...cells]) => ({
   row: row as Row,
   cells: Object.fromEntries(VERBS.map((verb, index) => [verb, cells[index] ?? ""])) as Record<Verb, string>,
 }));

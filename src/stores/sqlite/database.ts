@@ -83,17 +83,6 @@ export class Database {
     return this.#call(() => Number(this.#statement(sql).run(...values).changes));
   }
 
-  /** Reads that belong together see one state of the file. */
-  read<Value>(work: () => Value): Value {
-    const database = this.#open();
-    database.exec("BEGIN");
-    try {
-      return work();
-    } finally {
-      database.exec("COMMIT");
-    }
-  }
-
   /** All that the work writes, or nothing of it: durable once this resolves. The work is synchronous, and short. */
   async write<Value>(work: () => Value): Promise<Value> {
     this.check();
