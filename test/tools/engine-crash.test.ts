@@ -10,10 +10,14 @@ test("a file that V8 itself took down is named", () => {
   expect(filesLostToV8(FATAL + one(1) + LOST)).toEqual(["/a/sweeps.test.ts"]);
 });
 
+test("a segmentation fault says no more than its signal", () => {
+  expect(filesLostToV8(one(1) + LOST.replace("SIGTRAP", "SIGSEGV"))).toEqual(["/a/sweeps.test.ts"]);
+});
+
 test.each([
   ["nothing went wrong", "5 passed"],
   ["the worker died of something else", one(1) + LOST],
-  ["another signal", FATAL + one(1) + LOST.replace("SIGTRAP", "SIGSEGV")],
+  ["another signal", FATAL + one(1) + LOST.replace("SIGTRAP", "SIGKILL")],
   ["there is another unhandled error beside it", FATAL + one(2) + LOST],
   ["the coverage is too low as well", `${FATAL}${one(1)}${LOST}ERROR: Coverage for lines (80%) does not meet global threshold (85%)`],
 ])("%s: the run stands as it is", (_name, output) => {
